@@ -1,0 +1,178 @@
+"""`tiercut plan`: choose h, v, the aggregators and who serves whom."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiercut.cli.inputs import (
+    BatchOption,
+    CostOption,
+    EpochsOption,
+    FleetOption,
+    Inputs,
+    JsonOption,
+    OutputOption,
+    ProfileOption,
+    ScenarioArgument,
+    deliver,
+    read_inputs,
+)
+from tiercut.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from tiercut.fleet import Fleet
+    from tiercut.plan.plan import Plan
+    from tiercut.plan.problem import Problem, Wishes
+
+CutsOption = Annotated[
+    str | None, typer.Option("--cuts", help="Candidate cut layers, such as 7,8 or 3-8 [all].")
+]
+SolverOption = Annotated[str | None, typer.Option("--solver", help="Which solver [exact].")]
+LayerOption = Annotated[int | None, typer.Option("--aggregator-layer", help="Fix h.")]
+LambdaOption = Annotated[
+    str | None, typer.Option("--lambda", help="Fix the share of aggregators, such as 0.2 or 20%.")
+]
+AggregatorsOption = Annotated[
+    int | None, typer.Option("--aggregators", help="Fix the number of aggregators.")
+]
+AllowOption = Annotated[
+    str | None, typer.Option("--allow", help="Only these clients may aggregate: names, by commas.")
+]
+ForbidOption = Annotated[
+    list[str] | None, typer.Option("--forbid", help="A pair never to form, NAME:NAME; repeatable.")
+]
+TimeOption = Annotated[
+    str | None, typer.Option("--time-limit", help="Best plan and bound within this time, '5 s'.")
+]
+
+
+def plan(
+    scenario: ScenarioArgument = None,
+    fleet: FleetOption = None,
+    profile: ProfileOption = None,
+    cuts: CutsOption = None,
+    batch: BatchOption = None,
+    epochs: EpochsOption = None,
+    solver: SolverOption = None,
+    cost: CostOption = None,
+    aggregator_layer: LayerOption = None,
+    share: LambdaOption = None,
+    aggregators: AggregatorsOption = None,
+    allow: AllowOption = None,
+    forbid: ForbidOption = None,
+    time_limit: TimeOption = None,
+    json: JsonOption = False,
+    output: OutputOption = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Draw the groups into this SVG file.")
+    ] = None,
+) -> None:
+    """Choose the layers h and v, the aggregators, and who serves whom; say how good that is."""
+    from tiercut.documents import write_text
+    from tiercut.plan.solve import solve, solver_named
+
+    inputs = read_inputs(scenario, fleet, profile, batch=batch, epochs=epochs, cost=cost)
+    name = solver or (inputs.scenario.plan.solver if inputs.scenario else "exact")
+    wishes = read_wishes(inputs.fleet, aggregator_layer, share, aggregators, allow, forbid)
+    problem = make_problem(inputs, cuts, solver_named(name).scheme, wishes)
+    made = solve(problem, name, time_limit=_seconds(time_limit))
+    if picture is not None:
+        from tiercut.report.groups import draw_groups
+
+        write_text(picture, draw_groups(made, inputs.fleet))
+        typer.echo(f"wrote {picture}", err=True)
+    hand_over(made, inputs.fleet, json, output)
+
+
+def make_problem(inputs: Inputs, cuts: str | None, scheme: str, wishes: Wishes) -> Problem:
+    """The planning problem that the options stand for."""
+    from tiercut.cost import scheme_named
+    from tiercut.plan.problem import Problem
+
+    chosen = scheme_named(scheme)
+    return Problem(
+        inputs.fleet, inputs.work, inputs.cuts(cuts, chosen), inputs.cost, wishes, chosen
+    )
+
+
+def read_wishes(
+    fleet: Fleet,
+    aggregator_layer: int | None,
+    share: str | None,
+    aggregators: int | None,
+    allow: str | None,
+    forbid: list[str] | None,
+) -> Wishes:
+    """What the user fixed or forbade, with clients by their names."""
+    from tiercut.plan.problem import Wishes
+    from tiercut.units import FRACTION, parse
+
+    if share is not None and aggregators is not None:
+        raise InputError("give --lambda or --aggregators, not both")
+    if share is not None:
+        fraction = parse(share, FRACTION)
+        if not 0 < fraction <= 1:
+            raise InputError(f"--lambda is {share}; expected a share above 0, up to 1 (or 100%)")
+        aggregators = math.ceil(fraction * len(fleet) - 1e-9)
+    position = {name: n for n, name in enumerate(fleet.names)}
+
+    def find(name: str) -> int:
+        if name not in position:
+            raise InputError(f"there is no client {name!r} in the fleet{nearest(name, position)}")
+        return position[name]
+
+    pairs = set()
+    for text in forbid or ():
+        first, colon, second = text.partition(":")
+        if not colon:
+            raise InputError(f"--forbid {text!r} is no pair; write NAME:NAME")
+        pairs.add((find(first), find(second)))
+    allowed = None if allow is None else frozenset(find(name) for name in allow.split(","))
+    return Wishes(aggregator_layer, aggregators, allowed, frozenset(pairs))
+
+
+def _seconds(time_limit: str | None) -> float | None:
+    from tiercut.units import TIME, parse
+
+    return None if time_limit is None else parse(time_limit, TIME)
+
+
+def hand_over(made: Plan, fleet: Fleet, json: bool, output: Path | None) -> None:
+    """Write the plan file, and show the plan to a script or to a person."""
+    from tiercut.documents import to_json
+
+    text = to_json({**made.to_dict(), "clients": list(fleet.names)})
+    if output is not None:
+        deliver(text, output)
+    if json:
+        deliver(text, None)
+    else:
+        show_plan(made, fleet)
+
+
+def show_plan(made: Plan, fleet: Fleet) -> None:
+    """The plan as tables for a person."""
+    from rich.console import Console
+
+    from tiercut.cli.cost import show_cost
+    from tiercut.report.groups import groups_table
+    from tiercut.units import show_time
+
+    console = Console()
+    placement = made.placement
+    cuts = sorted(set(placement.cut_layers.tolist()))
+    layers = f"cut layer v = {', '.join(map(str, cuts))}"
+    if made.scheme.three_tiers:
+        layers = f"aggregator layer h = {placement.aggregator_layers[0]}, {layers}"
+        console.print(groups_table(made, fleet))
+    show_cost(f"{made.scheme.title} ({made.solver})", made.to_dict())
+    console.print(f"{layers}; {len(placement.aggregators)} of {len(fleet)} clients aggregate")
+    if made.gap is not None and made.lower_bound is not None:
+        console.print(
+            f"no plan is faster than {show_time(made.lower_bound)}: this one is within"
+            f" {made.gap:.2%} of the best possible ({show_time(made.wall_seconds)} to find)"
+        )

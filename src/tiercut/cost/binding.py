@@ -1,0 +1,143 @@
+"""The sentence a user needs to know what to upgrade: what holds a round back, and by how much."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from tiercut.cost.delay import (
+    Terms,
+    pipeline_ends,
+    pipeline_periods,
+    round_seconds,
+    round_terms,
+)
+from tiercut.cost.placement import Placement
+from tiercut.cost.schemes import SchemeCost
+from tiercut.cost.workload import Workload
+from tiercut.fleet import Fleet
+from tiercut.scenario import CostModel
+from tiercut.units import show_rate, show_time
+
+Parts = dict[str, float]
+"""Seconds of a round by the device or link that spends them."""
+
+
+def binding(
+    fleet: Fleet, work: Workload, placement: Placement, scheme: SchemeCost, model: CostModel
+) -> str:
+    """Which client, link or the server takes the largest part of the round, as a sentence."""
+    terms = round_terms(fleet, work, placement)
+    seconds = round_seconds(fleet, work, placement, scheme, model)
+    batches = fleet.batches_per_epoch(work.batch)
+    name = _Names(fleet, placement)
+    if scheme.local_loss and model == "network":
+        per_epoch = _pipelined_parts(terms, name, batches)
+    else:
+        per_batch = _barrier_parts(terms, name, scheme, model)
+        per_epoch = {what: batches * spent for what, spent in per_batch.items()}
+    parts = {what: work.epochs * spent for what, spent in per_epoch.items()}
+    slowest = int(np.argmax(terms.fetch))
+    parts[f"moving weights over {name.uplink(slowest)}"] = 2 * float(terms.fetch[slowest])
+    what, spent = max(parts.items(), key=lambda part: part[1])
+    share = min(1.0, spent / seconds.round)
+    return f"{what} holds the round back: {show_time(spent)}, {share:.0%} of the round"
+
+
+class _Names:
+    """How devices and links are called in the sentence."""
+
+    def __init__(self, fleet: Fleet, placement: Placement) -> None:
+        self.fleet, self.placement = fleet, placement
+
+    def aggregator(self, n: int) -> int:
+        return int(self.placement.aggregator_of[n])
+
+    def client(self, n: int) -> str:
+        h = self.placement.aggregator_layers[n]
+        return f"client {self.fleet.names[n]!r} computing layers 1..{h}"
+
+    def host(self, n: int) -> str:
+        k = self.aggregator(n)
+        h, v = self.placement.aggregator_layers[n], self.placement.cut_layers[n]
+        models = self.placement.hosted[k]
+        return (
+            f"aggregator {self.fleet.names[k]!r} computing layers {h + 1}..{v} for {models}"
+            f" model{'s' if models > 1 else ''}"
+        )
+
+    def hop(self, n: int) -> str:
+        k = self.aggregator(n)
+        rate = self.fleet.links.pairs(np.array([n]), np.array([k]))[0]
+        speed = f" ({show_rate(rate)})" if n != k else ""
+        return f"the link of {self.fleet.names[n]!r} to {self.fleet.names[k]!r}{speed}"
+
+    def uplink(self, k: int) -> str:
+        rate = show_rate(self.fleet.to_server[k])
+        return f"the link of {self.fleet.names[k]!r} to the server ({rate})"
+
+
+def _chain(terms: Terms, name: _Names, n: int, share: float) -> Parts:
+    """A share of client n's computing and sending below the cut."""
+    return {
+        name.client(n): share * float(terms.weak[n]),
+        name.host(n): share * float(terms.hosting[n]),
+    }
+
+
+def _barrier_parts(terms: Terms, name: _Names, scheme: SchemeCost, model: CostModel) -> Parts:
+    """One batch with barriers: the slowest forward pass, then the slowest backward pass."""
+    shares = model == "network"
+    hop, uplink = (terms.hop_shared, terms.uplink_shared) if shares else (terms.hop, terms.uplink)
+    parts: Parts = defaultdict(float)
+
+    def spend(n: int, passes: float) -> None:
+        for what, seconds in _chain(terms, name, n, passes).items():
+            parts[what] += seconds
+        parts[name.hop(n)] += float(hop[n])
+
+    first = int(np.argmax(terms.weak + hop + terms.hosting + uplink))
+    spend(first, 1)
+    parts[name.uplink(name.aggregator(first))] += float(uplink[first])
+    backward = 2 * terms.hosting + hop + 2 * terms.weak
+    if not scheme.local_loss:
+        last = int(np.argmax(backward + uplink))
+        spend(last, 2)
+        parts[name.uplink(name.aggregator(last))] += float(uplink[last])
+        parts["the server"] += terms.server
+    elif terms.server > backward.max():
+        parts["the server"] += terms.server
+    else:
+        spend(int(np.argmax(backward)), 2)
+    return parts
+
+
+def _pipelined_parts(terms: Terms, name: _Names, batches: int) -> Parts:
+    """One epoch of a pipeline: its slowest stage per batch, and the last batch's way through."""
+    client, period = pipeline_periods(terms)
+    below, through = pipeline_ends(terms, batches)
+    n = int(np.argmax(np.maximum(below, through)))
+    if below[n] >= through[n]:
+        return {w: batches * spent for w, spent in _stage(terms, name, n, client[n]).items()}
+    parts: Parts = defaultdict(float)
+    for what, seconds in _stage(terms, name, n, period[n]).items():
+        parts[what] += (batches - 1) * seconds
+    for what, seconds in _chain(terms, name, n, 1).items():
+        parts[what] += seconds
+    parts[name.hop(n)] += float(terms.hop[n])
+    parts[name.uplink(name.aggregator(n))] += float(terms.uplink_shared[n])
+    parts["the server"] += terms.server
+    return parts
+
+
+def _stage(terms: Terms, name: _Names, n: int, period: float) -> Parts:
+    """The stage of client n's pipeline that takes `period` seconds a batch."""
+    k = name.aggregator(n)
+    if period == terms.chain[n]:
+        return {**_chain(terms, name, n, 3), name.hop(n): 2 * float(terms.hop[n])}
+    if period == terms.server:
+        return {"the server": terms.server}
+    if period == terms.uplink_shared[n]:
+        return {name.uplink(k): float(terms.uplink_shared[n])}
+    return {f"the radio of {name.fleet.names[k]!r}": float(terms.radio[n])}

@@ -1,0 +1,58 @@
+"""A model's work and sizes for one batch, with the spec's shorthand F, A and G."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiercut.errors import InputError
+from tiercut.models.profile import Profile
+
+Layers = int | NDArray[np.int64]
+Amount = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A profile, with the batch size B and the epochs per round E. Layers may be arrays."""
+
+    profile: Profile
+    batch: int = 32
+    epochs: int = 3
+
+    def __post_init__(self) -> None:
+        """Refuse batches and rounds of nothing."""
+        for name in ("batch", "epochs"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; expected at least 1")
+
+    def forward(self, first: Layers, last: Layers) -> Amount:
+        """F(i, j): forward FLOP of layers i..j for one batch; 0 where j = i - 1."""
+        work: Amount = self._flops[np.asarray(last)] - self._flops[np.asarray(first) - 1]
+        return work
+
+    def weights(self, first: Layers, last: Layers) -> Amount:
+        """A(i, j): bytes of the weights of layers i..j."""
+        size: Amount = self._weights[np.asarray(last)] - self._weights[np.asarray(first) - 1]
+        return size
+
+    def activations(self, layer: Layers) -> Amount:
+        """G_l: bytes of the activations after layer l, for one batch; gradients weigh the same."""
+        size: Amount = self.batch * self.profile.activation_bytes[np.asarray(layer) - 1]
+        return size
+
+    @cached_property
+    def _flops(self) -> Amount:
+        return self.batch * _running_sum(self.profile.flops)
+
+    @cached_property
+    def _weights(self) -> Amount:
+        return _running_sum(self.profile.weight_bytes)
+
+
+def _running_sum(per_layer: NDArray[Any]) -> Amount:
+    return np.concatenate([[0.0], np.cumsum(per_layer)])

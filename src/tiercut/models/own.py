@@ -1,0 +1,136 @@
+"""A user's own model, named as `package.module:factory`.
+
+The factory is a function in a module that can be imported from the working directory. It returns an
+nn.Sequential, a list of modules, or a LayeredModel, and is given `classes` if it has a parameter of
+that name. The shape of one sample is said by the caller, or else by an attribute `input_shape` of
+the factory or of what it returns.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from torch import nn
+
+from tiercut.errors import InputError, nearest
+from tiercut.models.layered import LayeredModel, checked_shape
+from tiercut.models.trace import count_classes
+
+FEWEST_LAYERS: Final = 4
+"""With h >= 2 and v >= 3, the first layer that can be left to the server is the fourth."""
+
+Factory = Callable[..., Any]
+
+
+def build_own(spec: str, classes: int | None, input_shape: Sequence[int] | None) -> LayeredModel:
+    """Build the model that the factory named by `spec` makes, ready to be cut in three."""
+    with _working_directory_importable():
+        factory = _find_factory(spec)
+        made = _call_factory(spec, factory, classes)
+    _refuse_other_types(spec, made)
+    model = _as_layered(spec, made, _find_input_shape(spec, input_shape, factory, made))
+    if model.depth < FEWEST_LAYERS:
+        raise InputError(
+            f"{spec} has {model.depth} layers; a model cut in three needs at least {FEWEST_LAYERS}:"
+            f" split its layers further"
+        )
+    if classes is not None and (outputs := count_classes(model)) != classes:
+        raise InputError(
+            f"{spec} gives {outputs} scores where {classes} classes are needed; give the factory a"
+            f" parameter named classes and use it in the last layer"
+        )
+    return model
+
+
+@contextmanager
+def _working_directory_importable() -> Iterator[None]:
+    """Let a user's own file be imported from where the command is run, as `python -m` does."""
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        sys.path.remove("")
+
+
+def _find_factory(spec: str) -> Factory:
+    module_name, _, name = spec.partition(":")
+    if not all(word.isidentifier() for word in (*module_name.split("."), name)):
+        raise InputError(
+            f"{spec!r} is no model; write your own as package.module:factory, such as"
+            f" my_models:make_net for the function make_net in my_models.py"
+        )
+    members = _import_members(spec, module_name)
+    if name not in members:
+        raise InputError(
+            f"{spec}: the module {module_name} has no {name!r}{nearest(name, members)}; name a"
+            f" function in it that returns the model"
+        )
+    factory = members[name]
+    # A model can be called too, but with a batch of samples and not to make a model.
+    if isinstance(factory, nn.Module) or not callable(factory):
+        raise InputError(
+            f"{spec}: {name} is a {type(factory).__name__}, not a function; name a function that"
+            f" returns the model"
+        )
+    return factory
+
+
+def _import_members(spec: str, module_name: str) -> dict[str, object]:
+    try:
+        return vars(importlib.import_module(module_name))
+    except Exception as problem:
+        raise InputError(
+            f"{spec}: the module {module_name} cannot be imported ({_show(problem)}); run tiercut"
+            f" in the folder that holds it, or install it"
+        ) from problem
+
+
+def _call_factory(spec: str, factory: Factory, classes: int | None) -> Any:
+    try:
+        wants_classes = "classes" in inspect.signature(factory).parameters
+        return factory(classes=classes) if wants_classes and classes is not None else factory()
+    except Exception as problem:
+        raise InputError(
+            f"{spec}: the factory failed ({_show(problem)}); correct it until it returns a model"
+            f" when called without arguments"
+        ) from problem
+
+
+def _refuse_other_types(spec: str, made: Any) -> None:
+    if isinstance(made, nn.Sequential | LayeredModel):
+        return
+    if isinstance(made, list | tuple) and all(isinstance(layer, nn.Module) for layer in made):
+        return
+    raise InputError(
+        f"{spec}: the factory returned a {type(made).__name__}; it must return an nn.Sequential, a"
+        f" list of modules, or a LayeredModel"
+    )
+
+
+def _find_input_shape(
+    spec: str, given: Sequence[int] | None, factory: Factory, made: Any
+) -> tuple[int, ...]:
+    known = (given, getattr(factory, "input_shape", None), getattr(made, "input_shape", None))
+    for shape in known:
+        if shape is not None:
+            return checked_shape(spec, shape)
+    raise InputError(
+        f"{spec}: the shape of one sample is unknown; give input_shape, such as (3, 32, 32), or set"
+        f" it as an attribute of the factory: factory.input_shape = (3, 32, 32)"
+    )
+
+
+def _as_layered(spec: str, made: Any, input_shape: tuple[int, ...]) -> LayeredModel:
+    if isinstance(made, LayeredModel):
+        made.input_shape = input_shape
+        return made
+    return LayeredModel.from_modules(made, name=spec, input_shape=input_shape)
+
+
+def _show(problem: Exception) -> str:
+    return f"{type(problem).__name__}: {problem}"

@@ -1,0 +1,130 @@
+"""Placing the members of a relaxed problem for real: who is hosted by whom, if it can be found.
+
+Members are matched to slots at the least cost, low slots being cheap so that loads stay even. A
+host may then end up with more models than one of its members tolerates. Such a host is asked to
+take only members that tolerate its load; where that leaves somebody out, it gives up a slot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment, linprog
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from tiercut.plan.relax import LARGE, Relaxation
+from tiercut.plan.sites import Sites
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FORBIDDEN = 1e6
+ATTEMPTS = 12
+NEARBY = 24
+"""How many hosts a member of a large fleet considers."""
+
+
+def assign(relaxation: Relaxation, sites: Sites) -> Ints | None:
+    """An aggregator for every client that keeps all limits, or None if none was found."""
+    if len(relaxation.members) == 0:
+        return sites.spread([])
+    cap, strict = relaxation.cap.copy(), np.zeros_like(relaxation.cap)
+    doubtful: tuple[Ints, Ints, Ints, Ints] | None = None
+    for _ in range(ATTEMPTS):
+        placed = _place(relaxation, cap, strict)
+        if placed is None:
+            if doubtful is None:
+                return None
+            cap, strict, crowded, load = doubtful
+            cap[crowded] = np.maximum(load[crowded] - 1, 1)
+            doubtful = None
+            continue
+        load = 1 + -(-placed.sum(axis=0) // relaxation.copies)
+        crowded = np.flatnonzero(((placed > 0) & (relaxation.limit < load)).any(axis=0))
+        if len(crowded) == 0:
+            return _spread(relaxation, sites, placed)
+        doubtful = (cap.copy(), strict.copy(), crowded, load)
+        strict[crowded] = load[crowded]
+    return None
+
+
+def _spread(relaxation: Relaxation, sites: Sites, placed: Ints) -> Ints:
+    rows, columns = np.nonzero(placed)
+    if sites.single:
+        served_by = np.arange(len(sites))
+        served_by[relaxation.members[rows]] = relaxation.hosts[columns]
+        return served_by
+    return sites.spread(
+        [
+            (int(relaxation.members[n]), int(relaxation.hosts[k]), int(placed[n, k]))
+            for n, k in zip(rows, columns, strict=True)
+        ]
+    )
+
+
+def _place(relaxation: Relaxation, cap: Ints, strict: Ints) -> Ints | None:
+    """How many of each member go to each host, at the least cost; None if not all find a slot."""
+    host, slot = relaxation.slots(cap)
+    if relaxation.copies[host].sum() < relaxation.supply.sum():
+        return None
+    price = (slot - 2.0) ** 2
+    if relaxation.single and len(relaxation.members) * len(host) > LARGE:
+        return _place_nearby(relaxation, cap, strict)
+    fits = relaxation.limit[:, host] >= np.maximum(slot, strict[host])
+    placed = np.zeros(relaxation.limit.shape, dtype=np.int64)
+    if relaxation.single:
+        rows, columns = linear_sum_assignment(np.where(fits, price, FORBIDDEN))
+        if not fits[rows, columns].all():
+            return None
+        placed[rows, host[columns]] = 1
+        return placed
+    sent = _transport(fits, price, relaxation.supply, relaxation.copies[host])
+    if sent is None:
+        return None
+    np.add.at(placed.T, host, sent.T)
+    return placed
+
+
+def _place_nearby(relaxation: Relaxation, cap: Ints, strict: Ints) -> Ints | None:
+    """The same for large fleets: every member considers only the hosts that suit it best."""
+    limit = relaxation.limit
+    near = min(NEARBY, limit.shape[1])
+    # Many hosts suit a member equally well: a taste of its own keeps all from choosing the same.
+    taste = (np.arange(len(limit))[:, None] * 7919 + np.arange(limit.shape[1]) * 104_729) % 1009
+    best = np.argpartition(-limit - taste / 1010.0, near - 1, axis=1)[:, :near]
+    allows = np.take_along_axis(limit, best, axis=1)
+    for top in range(2, int(cap.max(initial=1)) + 1):  # low loads first: they bind nobody
+        lower = np.minimum(cap, top)
+        host, _ = relaxation.slots(lower)
+        if len(host) < len(limit):
+            continue
+        first = np.cumsum(lower - 1) - (lower - 1)
+        rows, columns = [], []
+        for s in range(2, top + 1):
+            member, choice = np.nonzero((lower[best] >= s) & (allows >= np.maximum(s, strict[best])))
+            rows.append(member)
+            columns.append(first[best[member, choice]] + s - 2)
+        places = (np.concatenate(rows), np.concatenate(columns))
+        graph = csr_array((np.ones(len(places[0])), places), shape=(len(limit), len(host)))
+        column = maximum_bipartite_matching(graph, perm_type="column")
+        if (column >= 0).all():
+            placed = np.zeros(limit.shape, dtype=np.int64)
+            placed[np.arange(len(limit)), host[column]] = 1
+            return placed
+    return None
+
+
+def _transport(fits: NDArray[np.bool_], price: Floats, supply: Ints, capacity: Ints) -> Ints | None:
+    """The cheapest way to send every member to slots, many alike at a time."""
+    n, s = np.nonzero(fits)
+    edges = np.arange(len(n))
+    ones = np.ones(len(n))
+    leaving = csr_array((ones, (n, edges)), shape=(len(supply), len(n)))
+    entering = csr_array((ones, (s, edges)), shape=(len(capacity), len(n)))
+    result = linprog(price[s], A_ub=entering, b_ub=capacity, A_eq=leaving, b_eq=supply)
+    if result.status != 0:
+        return None
+    sent = np.zeros(fits.shape, dtype=np.int64)
+    sent[n, s] = np.round(result.x).astype(np.int64)
+    return sent

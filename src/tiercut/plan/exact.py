@@ -1,0 +1,363 @@
+"""The default planner: the best plan it can find, with a lower bound that proves how good it is.
+
+For every pair of layers (h, v) the thresholds on a round's phases form a box. A box is refuted
+(tiercut.plan.relax), settled (tiercut.plan.integer), or split; points in it are tried for real plans
+(tiercut.plan.assign). The boxes still open always carry a proved bound, so the search can stop at
+any moment and say how far from the best its plan can be at most. docs/algorithms.md explains it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiercut.cost import Placement, round_seconds
+from tiercut.errors import InfeasibleError
+from tiercut.plan.assign import assign
+from tiercut.plan.greedy import greedy_candidates
+from tiercut.plan.integer import PairProgram
+from tiercut.plan.limits import Box, Limits
+from tiercut.plan.problem import Problem
+from tiercut.plan.relax import Prices, Relaxation, relax, slots_suffice
+from tiercut.plan.sites import find_sites
+from tiercut.plan.solution import Solution
+
+Ints = NDArray[np.int64]
+
+SMALL_FLEET = 12
+"""Up to so many clients an integer program settles a whole (h, v) faster than splitting does."""
+SHAVES = 2
+"""Halvings when a bound is raised; more make nodes dearer, fewer make more nodes."""
+ROOT_STEPS = 6
+POLISHES = 4
+DESCENTS = 5
+WORTHWHILE = 2e-4
+"""Improvements of a plan below this share of a round are not looked for."""
+MANY_SITES = 300
+"""With more sites than this, looking at pairs is so dear that the best (h, v) is guessed first."""
+LEAF = 1e-4
+"""Boxes whose sides are below this share of a round are no longer split."""
+MOST_PAIRS = 4_000_000
+"""Beyond so many pairs of members and hosts only counting is affordable."""
+MOST_VARIABLES = 20_000
+"""The largest integer program worth trying."""
+PRICE_ITERATIONS = 8
+
+PATIENCE = ((0.001, 0.0), (0.004, 1.0), (0.01, 40.0), (0.05, 400.0))
+"""Which gap is good enough after how much work (in units of about a tenth of a second)."""
+WORK_UNIT = 1e7
+"""Work is counted in what takes about ten nanoseconds on a laptop."""
+
+
+@dataclass(order=True)
+class Node:
+    """A box of one (h, v) that may still hold a better plan; ordered by its proved bound."""
+
+    bound: float
+    tie: int
+    limits: Limits = field(compare=False)
+    box: Box = field(compare=False)
+
+
+class Effort:
+    """How much work was done, counted, so that results do not depend on the machine's speed.
+
+    With a time limit the clock decides instead, and only a closed gap ends the search earlier.
+    """
+
+    def __init__(self, time_limit: float | None, patience: tuple[tuple[float, float], ...]) -> None:
+        """Start counting."""
+        self.spent = 0.0
+        self.patience = patience
+        self.deadline = None if time_limit is None else time.monotonic() + time_limit
+
+    def remaining_seconds(self, most: float) -> float:
+        """Seconds that a single step may take."""
+        if self.deadline is None:
+            return most
+        return max(0.0, min(most, self.deadline - time.monotonic()))
+
+    def accepts(self, gap: float, smallest_gap: float) -> bool:
+        """Whether to stop at this gap now."""
+        if gap <= smallest_gap:
+            return True
+        if self.deadline is not None:
+            return time.monotonic() >= self.deadline
+        units = self.spent / WORK_UNIT
+        return any(gap <= good and units >= after for good, after in self.patience)
+
+
+def solve(problem: Problem, *, time_limit: float | None = None) -> Solution:
+    """The best plan for `problem`, with its certificate."""
+    search = Search(problem, time_limit)
+    search.run()
+    if search.placement is None:
+        raise InfeasibleError(
+            "no plan satisfies what was fixed and forbidden; allow more aggregators or fewer"
+            " conditions (--aggregators, --allow, --forbid, --lambda)"
+        )
+    return Solution(search.placement, search.lower_bound())
+
+
+class Search:
+    """Best-first branch and bound over boxes of thresholds."""
+
+    def __init__(self, problem: Problem, time_limit: float | None) -> None:
+        """Prepare every (h, v)."""
+        self.problem = problem
+        self.sites = find_sites(problem)
+        self.small = len(problem.fleet) <= SMALL_FLEET
+        self.tolerance = 1e-9 if self.small else 2e-4 if time_limit is not None else 9e-4
+        self.effort = Effort(time_limit, () if self.small else PATIENCE)
+        self.seconds = math.inf
+        self.placement: Placement | None = None
+        self.prices: dict[tuple[int, int], Prices] = {}
+        self.open: list[Node] = []
+        self.settled = math.inf
+        """The least bound among boxes that were given up on."""
+        self._ties = count()
+
+    # ------------------------------------------------------------------ the search
+
+    def run(self) -> None:
+        """Search until the gap is good enough."""
+        self._first_plan()
+        self._open_roots()
+        while self.open and not self.effort.accepts(self.gap(), self.tolerance * 1.01):
+            if self.settled < min(self.open[0].bound, self._goal()):
+                break  # the bound is set by a box that nothing here can decide
+            self._process(heapq.heappop(self.open))
+
+    def lower_bound(self) -> float:
+        """No plan takes fewer seconds than this."""
+        least = self.open[0].bound if self.open else math.inf
+        return min(self.seconds, self.settled, least)
+
+    def gap(self) -> float:
+        """How far the best plan may be from the best possible one, as a fraction."""
+        if math.isinf(self.seconds):
+            return math.inf
+        return 1 - self.lower_bound() / self.seconds
+
+    def _goal(self) -> float:
+        """Boxes without plans faster than this are of no interest."""
+        return self.seconds * (1 - self.tolerance)
+
+    def _first_plan(self) -> None:
+        """Something to improve on: everybody alone, or the greedy plan if a number is fixed."""
+        wanted = self.problem.wishes.aggregators
+        for h, v in self.problem.layer_pairs():
+            if wanted is None:
+                self._consider(h, v, np.arange(len(self.problem.fleet)))
+                continue
+            for candidate in greedy_candidates(self.problem, h, v, [wanted]):
+                self._consider(h, v, candidate.placement.aggregator_of)
+
+    def _consider(self, h: int, v: int, served_by: Ints) -> None:
+        placement = Placement.three_tiers(h, v, served_by)
+        seconds = self.problem.seconds(placement)
+        if seconds < self.seconds:
+            self.seconds, self.placement = seconds, placement
+
+    def _push(self, bound: float, limits: Limits, box: Box) -> None:
+        heapq.heappush(self.open, Node(bound, next(self._ties), limits, box))
+
+    # --------------------------------------------------------------------- roots
+
+    def _open_roots(self) -> None:
+        """A first bound and a first plan for every (h, v); most are refuted by a better one's."""
+        roots = [Limits(self.sites, h, v) for h, v in self.problem.layer_pairs()]
+        if len(self.sites) > MANY_SITES:
+            roots.sort(key=self._guess)
+        for limits in roots:
+            h, v = limits.h, limits.v
+            self.prices[h, v] = Prices(np.ones(len(self.sites)))
+            box = Box(limits.floor, tuple(math.inf for _ in limits.floor))
+            start = limits.cost(limits.floor)
+            most = min(self._goal(), limits.worst())
+            bound, feasible = self._raise_bound(limits, box, start, most, steps=ROOT_STEPS)
+            if feasible is None:
+                self._close(bound)
+                continue
+            if self._try(limits, box, min(feasible * 1.02, most)):
+                self._polish(limits, bound)
+            self._push(bound, limits, box)
+
+    def _guess(self, limits: Limits) -> float:
+        """Seconds at which hosts could take everybody if links were free: a cheap first bound."""
+        box = Box(limits.floor, tuple(math.inf for _ in limits.floor))
+        low, high = limits.cost(limits.floor), min(self.seconds, limits.worst())
+        for _ in range(SHAVES * 4):
+            middle = (low + high) / 2
+            own = limits.own(limits.budgets(middle, box), limits.ceiling(middle, box)[0])
+            if (self.sites.count * own).sum() < self.sites.count.sum():
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _relax(self, limits: Limits, seconds: float, box: Box) -> Relaxation | None:
+        relaxation = relax(limits, seconds, box)
+        size = 0 if relaxation is None else relaxation.size
+        self.effort.spent += 8500.0 + size / 2
+        return relaxation
+
+    def _raise_bound(
+        self, limits: Limits, box: Box, low: float, high: float, steps: int
+    ) -> tuple[float, float | None]:
+        """The largest refuted number of seconds, and the least that was not, by halving."""
+        if self._relax(limits, high, box) is None:
+            return high, None
+        for _ in range(steps):
+            middle = (low + high) / 2
+            if self._relax(limits, middle, box) is None:
+                low = middle
+            else:
+                high = middle
+        return low, high
+
+    # --------------------------------------------------------------------- nodes
+
+    def _process(self, node: Node) -> None:
+        """Refute, settle or split one box."""
+        limits, goal = node.limits, min(self._goal(), node.limits.worst())
+        if self._relax(limits, goal, node.box) is None:
+            self._close(goal)
+            return
+        if self.small and self.sites.single:
+            self._settle(node)
+            return
+        box = self._shave(limits, goal, node.box)
+        low = max(node.bound, limits.cost(box.low))
+        bound, feasible = self._raise_bound(limits, box, low, goal, SHAVES)
+        if feasible is None or not self._possible(limits, goal, box):
+            self._close(goal)
+            return
+        ceiling = limits.ceiling(goal, box)
+        widths = self._widths(limits, box, ceiling)
+        axis = int(np.argmax(widths))
+        if widths[axis] < LEAF * self.seconds:
+            self._settle(Node(bound, node.tie, limits, box))
+            return
+        middle = tuple((low + high) / 2 for low, high in zip(box.low, ceiling, strict=True))
+        self._try_point(limits, bound, middle)
+        self._push(bound, limits, box.at_most(axis, middle[axis]))
+        self._push(bound, limits, box.at_least(axis, middle[axis]))
+
+    def _close(self, bound: float) -> None:
+        """Nothing below `bound` is left in a box."""
+        self.settled = min(self.settled, bound)
+
+    def _possible(self, limits: Limits, seconds: float, box: Box) -> bool:
+        """Whether even the dearest test does not refute `seconds` in `box`."""
+        relaxation = self._relax(limits, seconds, box)
+        if relaxation is None:
+            return False
+        if relaxation.size > MOST_PAIRS:
+            return True
+        self.effort.spent += 15_000.0 + 5 * relaxation.size
+        if not slots_suffice(relaxation):
+            return False
+        self.effort.spent += PRICE_ITERATIONS * (4000.0 + 2 * relaxation.size)
+        return not self.prices[limits.h, limits.v].refute(relaxation, PRICE_ITERATIONS)
+
+    def _shave(self, limits: Limits, goal: float, box: Box) -> Box:
+        """Raise each threshold's low end as far as halving can refute what is below it."""
+        for axis in range(len(box.low)):
+            ceiling = limits.ceiling(goal, box)
+            box = Box(box.low, ceiling)
+            low, high = box.low[axis], ceiling[axis]
+            for _ in range(SHAVES):
+                middle = (low + high) / 2
+                if self._relax(limits, goal, box.at_most(axis, middle)) is None:
+                    low = middle
+                else:
+                    high = middle
+            box = box.at_least(axis, low)
+        return box
+
+    def _widths(self, limits: Limits, box: Box, ceiling: tuple[float, ...]) -> list[float]:
+        """The box's sides in seconds of the round; theta's counts half, as hosts are charged it."""
+        sides = zip(limits.rates, ceiling, box.low, strict=True)
+        widths = [rate * (high - low) for rate, high, low in sides]
+        return [widths[0] / 2, *widths[1:]]
+
+    def _settle(self, node: Node) -> None:
+        """Let the integer program decide a whole box, if it is small enough for that."""
+        bound = node.bound
+        if self.sites.single:
+            most = min(self._goal(), node.limits.worst())
+            program = PairProgram(node.limits, most, node.box)
+            self.effort.spent += 5000.0 * program.variables
+            enough = self.effort.accepts(1 - bound / self.seconds, self.tolerance)
+            if program.variables <= MOST_VARIABLES and not enough:
+                answer = program.solve(self.effort.remaining_seconds(60.0))
+                if answer.served_by is not None:
+                    self._consider(node.limits.h, node.limits.v, answer.served_by)
+                bound = max(bound, answer.lower_bound)
+        self._close(bound)
+
+    # --------------------------------------------------------------- finding plans
+
+    def _try(self, limits: Limits, box: Box, seconds: float) -> bool:
+        """Look for a plan within `seconds` and `box`, and keep it if it is the best so far."""
+        relaxation = self._relax(limits, seconds, box)
+        if relaxation is None:
+            return False
+        self.effort.spent += 20_000.0 + 10 * relaxation.size
+        served_by = assign(relaxation, self.sites)
+        if served_by is None:
+            return False
+        self._consider(limits.h, limits.v, served_by)
+        return True
+
+    def _try_point(self, limits: Limits, low: float, thresholds: tuple[float, ...]) -> None:
+        """Look for the fastest plan with all thresholds but the first of the phases fixed."""
+        self._descend(limits, low, thresholds, free=1)
+
+    def _polish(self, limits: Limits, low: float) -> None:
+        """Improve the best plan by pressing on one of its thresholds at a time."""
+        for _ in range(POLISHES):
+            before = self.seconds
+            for free in range(len(limits.floor)):
+                self._descend(limits, low, self._thresholds(limits), free)
+            if self.seconds > before * (1 - WORTHWHILE):
+                return
+
+    def _thresholds(self, limits: Limits) -> tuple[float, ...]:
+        """What the best plan, which is of this (h, v), needs of each threshold."""
+        assert self.placement is not None
+        spent = round_seconds(
+            self.problem.fleet,
+            self.problem.work,
+            self.placement,
+            self.problem.scheme,
+            self.problem.model,
+        )
+        if self.problem.model == "paper":
+            return (spent.download, spent.forward, spent.backward)
+        return (spent.download, (spent.round - 2 * spent.download) / limits.weight)
+
+    def _descend(
+        self, limits: Limits, low: float, thresholds: tuple[float, ...], free: int
+    ) -> None:
+        """Look for the fastest plan with all thresholds but one fixed, by halving."""
+        box = Box(
+            tuple(f if j == free else t for j, (t, f) in enumerate(zip(thresholds, limits.floor))),
+            tuple(math.inf if j == free else t for j, t in enumerate(thresholds)),
+        )
+        low = max(low, limits.cost(box.low))
+        if not self._try(limits, box, self.seconds * (1 - WORTHWHILE)):
+            return
+        for _ in range(DESCENTS):
+            middle = (low + self.seconds) / 2
+            if self.seconds - low < WORTHWHILE * self.seconds:
+                return
+            if not self._try(limits, box, middle):
+                low = middle

@@ -1,0 +1,146 @@
+"""The plan: what was decided, what it costs, and how close to the best possible it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ConfigDict, Field
+
+from tiercut.cost import (
+    Placement,
+    RoundBytes,
+    RoundSeconds,
+    SchemeCost,
+    binding,
+    round_bytes,
+    round_seconds,
+    scheme_named,
+)
+from tiercut.documents import Document, check, check_version, read_json
+from tiercut.errors import InputError
+from tiercut.plan.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A decision with its price and its certificate.
+
+    `lower_bound` is a number of seconds that no plan for the same problem can beat; None where the
+    solver proves nothing.
+    """
+
+    scheme: SchemeCost
+    placement: Placement
+    seconds: RoundSeconds
+    traffic: RoundBytes
+    batches_per_epoch: int
+    batch: int
+    epochs: int
+    cost: str
+    binding: str
+    solver: str
+    lower_bound: float | None
+    wall_seconds: float
+
+    @property
+    def gap(self) -> float | None:
+        """How far above the bound the plan is, as a fraction of the plan's seconds."""
+        if self.lower_bound is None:
+            return None
+        return max(0.0, 1 - self.lower_bound / self.seconds.round)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan file's JSON object."""
+        h, v = self.placement.aggregator_layers, self.placement.cut_layers
+        one_cut = int(v[0]) if (v == v[0]).all() else None
+        return {
+            "version": 1,
+            "scheme": self.scheme.name,
+            "aggregator_layer": int(h[0]) if self.scheme.three_tiers else None,
+            "cut_layer": one_cut,
+            **({"cut_layers": v.tolist()} if self.scheme.cut_per_client else {}),
+            "aggregator_of": self.placement.aggregator_of.tolist(),
+            "aggregators": len(self.placement.aggregators),
+            "round_seconds": self.seconds.round,
+            "lower_bound_seconds": self.lower_bound,
+            "gap": self.gap,
+            "seconds": self.seconds.to_dict(),
+            "batches_per_epoch": self.batches_per_epoch,
+            "batch": self.batch,
+            "epochs": self.epochs,
+            "cost": self.cost,
+            "bytes": self.traffic.to_dict(),
+            "binding": self.binding,
+            "solver": self.solver,
+            "wall_seconds": self.wall_seconds,
+        }
+
+
+def price(
+    problem: Problem,
+    placement: Placement,
+    *,
+    solver: str,
+    lower_bound: float | None = None,
+    wall_seconds: float = 0.0,
+) -> Plan:
+    """The plan that `placement` is, with everything a user wants to know about it."""
+    fleet, work, scheme, model = problem.fleet, problem.work, problem.scheme, problem.model
+    return Plan(
+        scheme=scheme,
+        placement=placement,
+        seconds=round_seconds(fleet, work, placement, scheme, model),
+        traffic=round_bytes(fleet, work, placement, scheme),
+        batches_per_epoch=problem.batches,
+        batch=work.batch,
+        epochs=work.epochs,
+        cost=model,
+        binding=binding(fleet, work, placement, scheme, model),
+        solver=solver,
+        lower_bound=lower_bound,
+        wall_seconds=wall_seconds,
+    )
+
+
+class PlanFile(Document):
+    """What is read back from a plan file; the prices in it are computed anew, never trusted."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    version: int
+    scheme: str = "aa-hsfl-ll"
+    aggregator_layer: int | None = Field(default=None, ge=1)
+    cut_layer: int | None = Field(default=None, ge=1)
+    cut_layers: tuple[int, ...] | None = Field(default=None, strict=False)
+    aggregator_of: tuple[int, ...] = Field(min_length=1, strict=False)
+    batch: int = Field(default=32, ge=1)
+    epochs: int = Field(default=3, ge=1)
+    cost: str = "paper"
+
+    def placement(self, source: str) -> Placement:
+        """The decision in the file."""
+        served_by = np.array(self.aggregator_of, dtype=np.int64)
+        if self.cut_layers is not None:
+            if len(self.cut_layers) != len(served_by):
+                raise InputError(
+                    f"{source}: cut_layers has {len(self.cut_layers)} entries; expected"
+                    f" {len(served_by)}, as many as aggregator_of"
+                )
+            return Placement.two_tiers(self.cut_layers)
+        if self.cut_layer is None:
+            raise InputError(f"{source}: the plan has neither cut_layer nor cut_layers")
+        if self.aggregator_layer is None:
+            if scheme_named(self.scheme).three_tiers:
+                raise InputError(f"{source}: aggregator_layer is missing")
+            return Placement.two_tiers(np.full(len(served_by), self.cut_layer))
+        return Placement.three_tiers(self.aggregator_layer, self.cut_layer, served_by)
+
+
+def read_plan(path: Path) -> PlanFile:
+    """The plan in a file."""
+    data = read_json(path)
+    check_version(data, str(path), "plan")
+    return check(PlanFile, data, str(path))

@@ -1,0 +1,116 @@
+"""What is to be planned: a fleet, a model's work, a cost model, and what the user fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tiercut.cost import Placement, SchemeCost, Workload, round_seconds, scheme_named
+from tiercut.errors import InputError
+from tiercut.fleet import Fleet
+from tiercut.scenario import CostModel
+
+SHALLOWEST_AGGREGATOR_LAYER = 2
+SHALLOWEST_CUT = 3
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user fixed or forbade; None leaves the planner free."""
+
+    aggregator_layer: int | None = None
+    aggregators: int | None = None
+    """Exactly so many aggregators (lambda N)."""
+    allowed: frozenset[int] | None = None
+    """Only these clients may aggregate for others."""
+    forbidden: frozenset[tuple[int, int]] = frozenset()
+    """Pairs (client, aggregator) that must not be formed, in either direction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One planning problem; `cuts` are the candidate cut layers, V*."""
+
+    fleet: Fleet
+    work: Workload
+    cuts: tuple[int, ...]
+    model: CostModel = "paper"
+    wishes: Wishes = field(default_factory=Wishes)
+    scheme: SchemeCost = field(default_factory=lambda: scheme_named("aa-hsfl-ll"))
+
+    def __post_init__(self) -> None:
+        """Refuse problems without a solution, in one sentence each."""
+        count = len(self.fleet)
+        if count < 2 and self.scheme.three_tiers:
+            raise InputError(
+                "the fleet has one client; grouping clients needs at least two"
+                " (a single client trains as LocSFL: --solver locsfl)"
+            )
+        check_cuts(self.cuts, self.depth, shallowest_cut(self.scheme))
+        if self.scheme.three_tiers:
+            self._check_wishes(count)
+
+    def _check_wishes(self, count: int) -> None:
+        wishes = self.wishes
+        if wishes.aggregator_layer is not None and not self.layer_pairs():
+            raise InputError(
+                f"the aggregator layer is fixed to {wishes.aggregator_layer}; expected a layer from"
+                f" {SHALLOWEST_AGGREGATOR_LAYER} to {max(self.cuts) - 1}, below the cut"
+            )
+        if wishes.aggregators is not None and not 1 <= wishes.aggregators <= count:
+            raise InputError(
+                f"{wishes.aggregators} aggregators are asked for; expected 1 to {count}, the number"
+                f" of clients"
+            )
+
+    @property
+    def depth(self) -> int:
+        """L."""
+        return self.work.profile.depth
+
+    @property
+    def batches(self) -> int:
+        """Q, batches per epoch."""
+        return self.fleet.batches_per_epoch(self.work.batch)
+
+    def layer_pairs(self) -> list[tuple[int, int]]:
+        """Every (h, v) that may be chosen."""
+        fixed = self.wishes.aggregator_layer
+        return [
+            (h, v)
+            for v in self.cuts
+            for h in range(SHALLOWEST_AGGREGATOR_LAYER, v)
+            if fixed is None or h == fixed
+        ]
+
+    def seconds(self, placement: Placement) -> float:
+        """T_round of a placement under this problem's scheme and cost model."""
+        return round_seconds(self.fleet, self.work, placement, self.scheme, self.model).round
+
+
+def shallowest_cut(scheme: SchemeCost) -> int:
+    """The first cut that leaves a scheme's parts their layers."""
+    return SHALLOWEST_CUT if scheme.three_tiers else 1
+
+
+def check_cuts(cuts: Sequence[int], depth: int, shallowest: int) -> None:
+    """Refuse candidate cuts that a model of `depth` layers does not have."""
+    if not cuts:
+        raise InputError("no candidate cut layer is given; name at least one, such as --cuts 5")
+    wrong = [v for v in cuts if not shallowest <= v <= depth - 1]
+    if wrong:
+        raise InputError(
+            f"cut layer {wrong[0]} is outside {shallowest} to {depth - 1}, the cuts that a model of"
+            f" {depth} layers has room for"
+        )
+
+
+def all_cuts(depth: int, scheme: SchemeCost) -> tuple[int, ...]:
+    """Every candidate there is; on three tiers a model needs four layers to have one."""
+    shallowest = shallowest_cut(scheme)
+    if depth - 1 < shallowest:
+        raise InputError(
+            f"the model has {depth} layers; cutting it for {scheme.title} needs at least"
+            f" {shallowest + 1}"
+        )
+    return tuple(range(shallowest, depth))

@@ -1,0 +1,285 @@
+"""Can any plan keep these thresholds? Tests that only ever say no when the answer is no.
+
+Clients that may host themselves become aggregators: in the relaxed problem that never hurts. The
+rest, the members, must find a place. Three tests, each stronger and dearer than the one before:
+
+1. Counting: an aggregator takes at most cap_k models, an h-index of its column of limits.
+2. Slots: aggregator k offers slots 2..cap_k, and a member may take slot s only if its limit there
+   is at least s. All members must be matched.
+3. Prices: whatever the members are worth, an aggregator can collect no more than its best group;
+   if all best groups together are worth less than all members, somebody has no place. This is
+   Lagrangian duality, and at its best as strong as the linear program over all possible groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching, maximum_flow
+
+from tiercut.plan.limits import Box, Limits
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LARGE = 1_000_000
+"""More pairs of members and hosts than this are counted part by part."""
+PART = 256
+
+SORTED_ROWS = 128
+"""Up to so many members a column is sorted faster than its levels are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """What survives the counting test: who must be placed, where, and up to which load."""
+
+    members: Ints
+    hosts: Ints
+    find_limit: Callable[[], Floats]
+    cap: Ints
+    """The most models each host may host, whoever its members are."""
+    supply: Ints
+    """How many clients each member site stands for."""
+    copies: Ints
+    """How many clients each host site stands for."""
+    is_a_guess: bool
+    """Whether hosts or caps were only guessed, so that tests 2 and 3 would prove nothing."""
+
+    @property
+    def size(self) -> int:
+        """How many pairs there are."""
+        return len(self.members) * len(self.hosts)
+
+    @cached_property
+    def limit(self) -> Floats:
+        """limit[n, k]: the most models hosts[k] may host while members[n] is one of them."""
+        return self.find_limit()
+
+    @property
+    def single(self) -> bool:
+        """Whether every site in it is one client."""
+        return bool((self.supply == 1).all() and (self.copies == 1).all())
+
+    def slots(self, cap: Ints) -> tuple[Ints, Ints]:
+        """All slots as (position of the host, slot number from 2 to its cap)."""
+        host = np.repeat(np.arange(len(cap)), cap - 1)
+        first = np.cumsum(cap - 1) - (cap - 1)
+        return host, np.arange(len(host)) - first[host] + 2
+
+
+def relax(limits: Limits, seconds: float, box: Box) -> Relaxation | None:
+    """The relaxed problem of finishing within `seconds` and `box`; None if counting refutes it."""
+    if limits.cost(box.low) > seconds:
+        return None
+    sites = limits.sites
+    budgets = limits.budgets(seconds, box)
+    own = limits.own(budgets, limits.ceiling(seconds, box)[0])
+    wanted = sites.problem.wishes.aggregators
+    if wanted is not None:
+        return _relax_with_fixed_number(limits, budgets, own, wanted)
+    members, hosts = np.flatnonzero(own < 1), np.flatnonzero(own >= 2)
+    supply, copies = sites.count[members], sites.count[hosts]
+    if (copies * (own[hosts] - 1)).sum() < supply.sum():
+        return None
+    if len(members) * len(hosts) > LARGE:
+        return _relax_in_parts(limits, budgets, own, members, hosts)
+    limit = np.minimum(limits.pairs(budgets, members, hosts), own[hosts])
+    if len(members) and limit.max(axis=1, initial=0).min() < 2:
+        return None
+    cap = _caps(limit, supply, own[hosts])
+    if (copies * (cap - 1)).sum() < supply.sum():
+        return None
+    return Relaxation(members, hosts, lambda: limit, cap, supply, copies, is_a_guess=False)
+
+
+def _relax_in_parts(
+    limits: Limits, budgets: Floats, own: Floats, members: Ints, hosts: Ints
+) -> Relaxation | None:
+    """The counting test of a large fleet: most hosts fill up long before the last member."""
+    supply, copies = limits.sites.count[members], limits.sites.count[hosts]
+    plenty = _plenty(own[hosts], copies, int(supply.sum()))
+    for top in dict.fromkeys((plenty, int(min(own[hosts].max(), supply.sum() + 1)))):
+        most = np.minimum(own[hosts], top).astype(np.int64)
+        cap = _caps_in_parts(limits, budgets, members, hosts, most)
+        if (copies * (cap - 1)).sum() >= supply.sum():
+            break
+    else:
+        return None
+    homeless = members
+    for part in _parts(hosts):
+        limit = limits.pairs(budgets, homeless, hosts[part], remember=False)
+        homeless = homeless[np.minimum(limit, own[hosts[part]]).max(axis=1) < 2]
+        if len(homeless) == 0:
+            break
+    if len(homeless):
+        return None
+
+    def find_limit() -> Floats:
+        whole: Floats = np.minimum(limits.pairs(budgets, members, hosts), own[hosts])
+        return whole
+
+    is_a_guess = bool((most < own[hosts]).any())
+    return Relaxation(members, hosts, find_limit, cap, supply, copies, is_a_guess)
+
+
+def _plenty(own: Floats, copies: Ints, members: int) -> int:
+    """A load at which the hosts together have room to spare: higher ones need not be counted."""
+    top = 2
+    while top < own.max() and (copies * (np.minimum(own, top) - 1)).sum() < 3 * members:
+        top += 1
+    return top
+
+
+def _caps_in_parts(
+    limits: Limits, budgets: Floats, members: Ints, hosts: Ints, most: Ints
+) -> Ints:
+    """As _caps, up to the loads `most`; a host that has reached its own is not asked again."""
+    supply = limits.sites.count[members]
+    counted = np.zeros((int(most.max()) + 1, len(hosts)))
+    pending = np.arange(len(hosts))
+    for part in _parts(members):
+        limit = limits.pairs(budgets, members[part], hosts[pending], remember=False)
+        for c in range(2, len(counted)):
+            counted[c, pending] += supply[part] @ (limit >= c)
+        pending = pending[counted[most[pending], pending] < most[pending] - 1]
+        if len(pending) == 0:
+            break
+    levels = np.arange(len(counted))[:, None]
+    reached = (counted >= levels - 1) & (levels <= most) & (levels >= 2)
+    return np.maximum(1, (reached * levels).max(axis=0))
+
+
+def _parts(sites: Ints) -> Iterator[slice]:
+    """Slices that are small enough to stay in the processor's cache."""
+    for start in range(0, len(sites), PART):
+        yield slice(start, start + PART)
+
+
+def _caps(limit: Floats, supply: Ints, own: Floats) -> Ints:
+    """For each host the largest c with at least c - 1 members whose limit there is c or more."""
+    rows = len(limit)
+    most = int(min(own.max(initial=1), supply.sum() + 1))
+    if rows == 0 or most < 2:
+        return np.ones(limit.shape[1], dtype=np.int64)
+    if rows <= SORTED_ROWS and (supply == 1).all():
+        best = np.sort(limit, axis=0)  # the i-th from below is one of rows - i members
+        return 1 + (best >= np.arange(rows + 1, 1, -1)[:, None]).sum(axis=0)
+    cap = np.ones(limit.shape[1], dtype=np.int64)
+    for c in range(2, most + 1):
+        enough = supply @ (limit >= c) >= c - 1
+        if not enough.any():
+            break
+        cap[enough] = c
+    return cap
+
+
+def _relax_with_fixed_number(
+    limits: Limits, budgets: list[Floats], own: Floats, wanted: int
+) -> Relaxation | None:
+    """Exactly `wanted` aggregators: the ones with the largest caps must have room for everybody."""
+    everybody = np.arange(len(own))
+    able = np.flatnonzero(own >= 1)
+    limit = np.minimum(limits.pairs(budgets, everybody, able), own[able])
+    limit[able, np.arange(len(able))] = 0  # hosting oneself is not hosting another
+    homeless = limit.max(axis=1, initial=0) < 2
+    must = homeless[able]
+    if len(able) < wanted or must.sum() > wanted or (own[homeless] < 1).any():
+        return None
+    cap = _caps(limit, limits.sites.count, own[able])
+    chosen = np.sort(np.lexsort((-cap, ~must))[:wanted])
+    if cap[chosen].sum() < len(own):
+        return None
+    members = np.delete(everybody, able[chosen])
+    of_chosen = limit[np.ix_(members, chosen)]
+    return Relaxation(
+        members,
+        able[chosen],
+        lambda: of_chosen,
+        cap[chosen],
+        np.ones(len(members), dtype=np.int64),
+        np.ones(wanted, dtype=np.int64),
+        is_a_guess=True,
+    )
+
+
+def slots_suffice(relaxation: Relaxation) -> bool:
+    """Test 2: whether all members can be matched to slots."""
+    if relaxation.is_a_guess or len(relaxation.members) == 0:
+        return True
+    host, slot = relaxation.slots(relaxation.cap)
+    fits = relaxation.limit[:, host] >= slot
+    if relaxation.single:
+        matched = maximum_bipartite_matching(csr_array(fits), perm_type="column")
+        return bool((matched >= 0).all())
+    return _flow(fits, relaxation.supply, relaxation.copies[host]) == relaxation.supply.sum()
+
+
+def _flow(fits: NDArray[np.bool_], supply: Ints, capacity: Ints) -> int:
+    """The most members that can be sent to slots, many alike at a time."""
+    members, slots = fits.shape
+    source, sink = members + slots, members + slots + 1
+    n, s = np.nonzero(fits)
+    tail = np.concatenate([n, np.full(members, source), members + np.arange(slots)])
+    head = np.concatenate([members + s, np.arange(members), np.full(slots, sink)])
+    room = np.concatenate([supply[n], supply, capacity]).astype(np.int32)
+    graph = csr_array((room, (tail, head)), shape=(sink + 1, sink + 1))
+    return int(maximum_flow(graph, source, sink).flow_value)
+
+
+@dataclass(eq=False)
+class Prices:
+    """What each site is worth as a member; good prices for one question are good for the next."""
+
+    worth: Floats
+
+    def refute(self, relaxation: Relaxation, iterations: int) -> bool:
+        """Test 3: whether prices were found that prove that not everybody has a place."""
+        if relaxation.is_a_guess or len(relaxation.members) == 0 or not relaxation.single:
+            return False
+        members = relaxation.members
+        levels = [relaxation.limit >= c for c in range(2, int(relaxation.cap.max()) + 1)]
+        worth = self.worth[members]
+        if worth.sum() <= 0:
+            worth = np.ones(len(members))
+        worth *= len(members) / worth.sum()
+        refuted = False
+        for _ in range(iterations):
+            earned, wanted_by = _best_groups(worth, levels)
+            shortfall = worth.sum() - earned
+            if shortfall > 1e-6 * len(members):
+                refuted = True
+                break
+            # Too much wanted: cheaper than needed, so worth less; wanted by nobody: worth more.
+            slope = 1.0 - wanted_by
+            size = float(slope @ slope)
+            if size == 0:
+                break
+            step = 0.7 * (0.02 * len(members) - shortfall) / size
+            worth = np.maximum(0.0, worth + step * slope)
+            worth *= len(members) / worth.sum()
+        self.worth[members] = worth
+        return refuted
+
+
+def _best_groups(worth: Floats, levels: list[NDArray[np.bool_]]) -> tuple[float, Floats]:
+    """What all hosts earn with their best groups, and how many groups each member is in."""
+    order = np.argsort(-worth, kind="stable")
+    sorted_worth = worth[order]
+    best = np.zeros(levels[0].shape[1])
+    picked = np.zeros(levels[0].shape, dtype=bool)
+    for places, fits in enumerate(levels, start=1):
+        taken = fits[order]
+        taken &= np.cumsum(taken, axis=0) <= places
+        earned = sorted_worth @ taken
+        better = earned > best
+        best[better] = earned[better]
+        picked[:, better] = taken[:, better]
+    wanted_by = np.empty(len(worth))
+    wanted_by[order] = picked.sum(axis=1)
+    return float(best.sum()), wanted_by

@@ -1,0 +1,133 @@
+"""The scenario: one TOML file that drives plans, simulations and real runs, as checked values.
+
+A section of the file is one class here; its fields are the keys, with their defaults and limits.
+Quantities may be written with units ("20 Mbps", "17.6 GHz"). docs/guide.md shows a whole file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+
+from tiercut.documents import Document, check, read_toml
+from tiercut.errors import InputError
+from tiercut.units import FLOP_PER_CYCLE, RATE, THROUGHPUT, Dimension, parse, throughput_at
+
+CostModel = Literal["paper", "network"]
+
+WEAK, SERVER = "2.4 GHz", "100 GHz"
+"""The paper's weak clients (2 cores at 1.2 GHz) and server (40 at 2.5 GHz)."""
+
+MOST_EXAMPLES = 10**15
+"""More than anybody has, and few enough to count in 64 bits."""
+
+
+def _quantity(dimension: Dimension) -> Callable[[Any], float]:
+    def read(value: Any) -> float:
+        return _parse_or_refuse(value, dimension)
+
+    return read
+
+
+def _parse_or_refuse(value: Any, dimension: Dimension) -> float:
+    try:
+        return parse(value, dimension)
+    except InputError as problem:
+        raise ValueError(str(problem)) from None
+
+
+Rate = Annotated[float, BeforeValidator(_quantity(RATE)), Field(gt=0)]
+
+
+class ModelSection(Document):
+    """Which model: a shipped name, a user's `package.module:factory`, or a profile file."""
+
+    name: str
+    profile: Path | None = Field(default=None, strict=False)
+    input_shape: tuple[int, ...] | None = Field(default=None, strict=False)
+
+
+class FleetSection(Document):
+    """The devices: a fleet file, or how to sample one as the paper does.
+
+    A share `strong_fraction` of the clients runs at `gamma` times the `weak` throughput; with
+    `throughput = [low, high]` every client draws its own instead. Rates are uniform in `rates`.
+    """
+
+    file: Path | None = Field(default=None, strict=False)
+    clients: int = Field(default=100, ge=1)
+    examples: int = Field(default=500, ge=1, le=MOST_EXAMPLES)
+    flop_per_cycle: float = Field(default=FLOP_PER_CYCLE, gt=0)
+    strong_fraction: float = Field(default=0.3, ge=0, le=1)
+    gamma: float = Field(default=17.6 / 2.4, ge=1)
+    weak: float = Field(default=parse(WEAK, THROUGHPUT), gt=0)
+    throughput: tuple[float, float] | None = Field(default=None, strict=False)
+    server: float = Field(default=parse(SERVER, THROUGHPUT), gt=0)
+    links: Literal["between", "access"] = "between"
+    rates: tuple[Rate, Rate] = Field(
+        default=(parse("20 Mbps", RATE), parse("25 Mbps", RATE)), strict=False
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _clock_rates(cls, data: Any) -> Any:
+        """The defaults are clock rates too, so that `flop_per_cycle` counts for them."""
+        return {"weak": WEAK, "server": SERVER, **data} if isinstance(data, dict) else data
+
+    @field_validator("weak", "server", mode="before")
+    @classmethod
+    def _throughput(cls, value: Any, info: ValidationInfo) -> float:
+        dimension = throughput_at(info.data.get("flop_per_cycle", FLOP_PER_CYCLE))
+        return _parse_or_refuse(value, dimension)
+
+    @field_validator("throughput", mode="before")
+    @classmethod
+    def _throughput_range(cls, value: Any, info: ValidationInfo) -> Any:
+        return [cls._throughput(v, info) for v in value] if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        for key in ("rates", "throughput"):
+            ends = getattr(self, key)
+            if ends is not None and not 0 < ends[0] <= ends[1]:
+                raise ValueError(f"{key} runs from {ends[0]:g} to {ends[1]:g}; expected low, high")
+        return self
+
+
+class TrainingSection(Document):
+    """How a round runs: batch size B and epochs per round E."""
+
+    batch: int = Field(default=32, ge=1, le=MOST_EXAMPLES)
+    epochs: int = Field(default=3, ge=1, le=MOST_EXAMPLES)
+
+
+class PlanSection(Document):
+    """How to plan: the solver, the cost model, the candidate cut layers (all, if not given)."""
+
+    solver: str = "exact"
+    cost: CostModel = "paper"
+    cuts: tuple[int, ...] | None = Field(default=None, strict=False, min_length=1)
+
+
+class Scenario(Document):
+    """One experiment, from one file."""
+
+    name: str
+    seed: int = Field(default=0, ge=0)
+    model: ModelSection
+    fleet: FleetSection = FleetSection()
+    training: TrainingSection = TrainingSection()
+    plan: PlanSection = PlanSection()
+
+
+def read_scenario(path: Path) -> Scenario:
+    """The scenario in a TOML file; paths inside it are relative to the file's folder."""
+    data = read_toml(path)
+    for section, key in (("fleet", "file"), ("model", "profile")):
+        table = data.get(section)
+        if isinstance(table, dict) and isinstance(table.get(key), str):
+            table[key] = str(path.parent / table[key])
+    return check(Scenario, data, str(path))

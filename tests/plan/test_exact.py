@@ -1,0 +1,149 @@
+"""The exact planner against the judge, and what its certificate promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.plan.instances import (
+    all_apart,
+    assert_honours,
+    one_strong_three_weak,
+    problem_of,
+    problems,
+    random_problem,
+    relaxed,
+    two_islands,
+)
+from tiercut.cost import Placement
+from tiercut.errors import InfeasibleError
+from tiercut.plan import brute, exact, greedy_scan, paper
+
+ACCURACY = 1e-6
+"""What HiGHS keeps its constraints to."""
+
+
+def assert_optimal(problem):
+    best = brute.solve(problem).lower_bound
+    solution = exact.solve(problem)
+    assert_honours(problem, solution.placement)
+    assert problem.seconds(solution.placement) == pytest.approx(best, rel=ACCURACY)
+    assert solution.lower_bound <= best * (1 + 1e-9)
+    assert solution.lower_bound >= best * (1 - 3 * ACCURACY)
+
+
+@pytest.mark.parametrize("model", ["paper", "network"])
+@pytest.mark.parametrize("links", ["between", "access"])
+@pytest.mark.parametrize("seed", range(40))
+def test_equals_brute_where_all_clients_differ(seed, links, model):
+    assert_optimal(random_problem(seed, 2 + seed % 5, model=model, links=links))
+
+
+@settings(relaxed, max_examples=200)
+@given(problems(max_clients=5))
+def test_equals_brute_on_any_small_problem(problem):
+    assert_optimal(problem)
+
+
+@settings(relaxed, max_examples=200)
+@given(problems(max_clients=5, with_wishes=True))
+def test_equals_brute_under_any_wishes(problem):
+    try:
+        brute.solve(problem)
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            exact.solve(problem)
+    else:
+        assert_optimal(problem)
+
+
+@settings(relaxed, max_examples=200)
+@given(problem=problems(max_clients=5, with_wishes=True))
+def test_the_bound_holds_without_integer_programs(problem):
+    """Splitting, counting, slots and prices alone, as on fleets too large for integer programs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "SMALL_FLEET", 0)
+        patch.setattr(exact, "MOST_VARIABLES", 0)
+        try:
+            solution = exact.solve(problem)
+        except InfeasibleError:
+            return  # a fixed number of aggregators may be missed by the heuristics alone
+    best = brute.solve(problem).lower_bound
+    assert_honours(problem, solution.placement)
+    assert solution.lower_bound <= best * (1 + 1e-9)
+    assert problem.seconds(solution.placement) >= best * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("model", ["paper", "network"])
+@pytest.mark.parametrize("links", ["between", "access"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_plan_of_a_larger_fleet_beats_the_bound(seed, links, model):
+    problem = random_problem(seed, 25, model=model, links=links)
+    solution = exact.solve(problem)
+    assert_honours(problem, solution.placement)
+    own = problem.seconds(solution.placement)
+    assert solution.lower_bound <= own
+    for rival in (greedy_scan, paper):
+        other = problem.seconds(rival.solve(problem).placement)
+        assert solution.lower_bound <= other * (1 + 1e-9)
+        assert own <= other * 1.005
+
+
+def test_weak_clients_join_the_strong_one_when_links_are_fast():
+    problem = problem_of(one_strong_three_weak())
+    assert exact.solve(problem).placement.aggregators.tolist() == [0]
+
+
+def test_clients_without_links_serve_themselves():
+    assert exact.solve(problem_of(all_apart())).placement.aggregator_of.tolist() == [0, 1, 2]
+
+
+def test_groups_stay_on_their_island():
+    served_by = exact.solve(problem_of(two_islands())).placement.aggregator_of
+    assert set(served_by[:2].tolist()) <= {0, 1}
+    assert set(served_by[2:].tolist()) <= {2, 3}
+
+
+def test_the_same_problem_gives_the_same_plan():
+    first, second = (exact.solve(random_problem(3, 30)) for _ in range(2))
+    assert first.lower_bound == second.lower_bound
+    assert (first.placement.aggregator_of == second.placement.aggregator_of).all()
+
+
+def test_identical_clients_are_planned_as_classes():
+    """Sixty clients of three kinds: the same bound and seconds as client by client."""
+    one = random_problem(1, 3, links="access")
+    kinds = np.repeat(np.arange(3), 20)
+    fleet = one.fleet.subset(kinds)
+    problem = type(one)(fleet, one.work, one.cuts)
+    solution = exact.solve(problem)
+    seconds = problem.seconds(solution.placement)
+    assert len(exact.find_sites(problem)) == 3
+    assert solution.lower_bound <= seconds
+    apart = type(one)(
+        fleet, one.work, one.cuts, wishes=type(one.wishes)(forbidden=frozenset({(0, 1)}))
+    )
+    assert len(exact.find_sites(apart)) == 60
+    assert solution.lower_bound <= apart.seconds(exact.solve(apart).placement) * (1 + 1e-9)
+
+
+def test_a_time_limit_still_gives_a_plan_and_a_bound():
+    problem = random_problem(5, 40)
+    solution = exact.solve(problem, time_limit=0.0)
+    assert 0 < solution.lower_bound <= problem.seconds(solution.placement)
+
+
+def test_more_time_never_gives_a_worse_gap():
+    problem = random_problem(6, 40)
+    hasty, patient = (exact.solve(problem, time_limit=t) for t in (0.0, 2.0))
+    gaps = [1 - s.lower_bound / problem.seconds(s.placement) for s in (hasty, patient)]
+    assert gaps[1] <= gaps[0] + 1e-12
+
+
+def test_an_assignment_deals_members_out_evenly():
+    problem = random_problem(1, 3, links="access")
+    sites = exact.find_sites(
+        type(problem)(problem.fleet.subset(np.repeat([0, 1], [2, 4])), problem.work, problem.cuts)
+    )
+    host = int(np.flatnonzero(sites.count == 2)[0])
+    served_by = sites.spread([(1 - host, host, 4)])
+    assert Placement.three_tiers(2, 3, served_by).hosted.max() == 3
