@@ -300,6 +300,13 @@ def test_every_problem_gets_its_own_line_up_to_a_limit():
     assert lines[-1] == "car.json: and 3 more problems like these"
 
 
+@pytest.mark.parametrize(("problems", "shown"), [(4, 4), (5, 5), (6, 6)])
+def test_no_line_is_spent_on_saying_that_nothing_more_is_wrong(problems, shown):
+    lines = refusal({"name": "a", "wheels": [{"size": 1, "spokes": ["x"] * problems}]}).splitlines()
+    assert len(lines) == shown
+    assert lines[-1].endswith("like these") == (problems > MOST_PROBLEMS_SHOWN)
+
+
 def test_a_list_too_short_only_because_of_a_wrong_item_is_not_reported_twice():
     class Pair(Document):
         both: tuple[int, ...] = Field(min_length=2, strict=False)
@@ -345,6 +352,7 @@ def test_a_keys_path_is_written_as_people_write_it():
 
 
 def test_a_long_value_is_cut_short():
+    assert show_value("x" * 58) == '"' + "x" * 58 + '"'
     assert show_value("x" * 100) == '"' + "x" * 56 + "..."
     assert show_value([1, None, True]) == "[1, null, true]"
     assert show_value(16**5000) == "a number too long to show"

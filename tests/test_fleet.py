@@ -440,6 +440,11 @@ def test_every_row_of_between_has_one_rate_per_client(row):
     assert found.endswith("; expected 3 numbers, one per client")
 
 
+def test_small_rates_that_differ_by_direction_are_refused_too():
+    slow = [[None, 0.5, None], [0.6, None, 7e6], [None, 7e6, None]]
+    assert refusal(changed(("links", "between"), slow)).startswith("links.between is not symmetric")
+
+
 @pytest.mark.parametrize(("value", "shown"), [(6e6, "6e+06"), (None, "0")])
 def test_rates_that_differ_by_direction_are_refused(value, shown):
     found = refusal(changed(("links", "between", 0, 1), value))

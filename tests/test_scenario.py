@@ -54,11 +54,8 @@ def test_the_smallest_file_gets_the_papers_setting(scenario):
         TrainingSection(),
         PlanSection(),
     )
-    assert (read.fleet.clients, read.fleet.strong_fraction, read.fleet.links) == (
-        100,
-        0.3,
-        "between",
-    )
+    assert (read.fleet.clients, read.fleet.examples, read.fleet.links) == (100, 500, "between")
+    assert read.fleet.strong_fraction == 0.3
     assert read.fleet.weak == pytest.approx(4.8e9)
     assert read.fleet.weak * read.fleet.gamma == pytest.approx(35.2e9)
     assert read.fleet.server == pytest.approx(200e9)
@@ -129,6 +126,28 @@ def test_flop_per_cycle_leaves_throughputs_in_flop_alone(scenario):
     text = '[fleet]\nweak = "1 GFLOP/s"\nserver = 5e9\nflop_per_cycle = 4\n'
     fleet = scenario(SMALLEST + text).fleet
     assert (fleet.weak, fleet.server) == (1e9, 5e9)
+
+
+def test_the_ends_of_every_range_are_still_good(scenario):
+    read = scenario(f"""
+        seed = 0
+        {SMALLEST}
+        [fleet]
+        clients = 1
+        examples = 1
+        strong_fraction = 1
+        gamma = 1
+        rates = [5, 5]
+        throughput = [5, 5]
+        [training]
+        batch = 1
+        epochs = 1
+        [plan]
+        cuts = [3]
+        """)
+    assert (read.fleet.clients, read.fleet.examples, read.fleet.rates) == (1, 1, (5, 5))
+    assert (read.training.batch, read.training.epochs, read.plan.cuts) == (1, 1, (3,))
+    assert scenario(SMALLEST + "[fleet]\nstrong_fraction = 0").fleet.strong_fraction == 0
 
 
 positive = st.floats(1e-3, 1e15)

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from tiercut.plan.relax import LARGE, Relaxation
+from tiercut.plan.relax import LARGE, Relaxation, plenty_of_room
 from tiercut.plan.sites import Sites
 
 Floats = NDArray[np.float64]
@@ -21,15 +20,34 @@ Ints = NDArray[np.int64]
 
 FORBIDDEN = 1e6
 ATTEMPTS = 12
-NEARBY = 24
-"""How many hosts a member of a large fleet considers."""
+PART_OF_FLEET = 700
+"""Members of a large fleet that are placed together."""
 
 
 def assign(relaxation: Relaxation, sites: Sites) -> Ints | None:
-    """An aggregator for every client that keeps all limits, or None if none was found."""
+    """An aggregator for every client that keeps all limits, or None if none was found.
+
+    A large fleet is dealt into parts that are each like the whole, and placed part by part.
+    """
+    if relaxation.single and relaxation.size > LARGE:
+        served_by = np.arange(len(sites))
+        for part in relaxation.deal(-(-len(relaxation.members) // PART_OF_FLEET)):
+            placed = _place_all(part)
+            if placed is None:
+                return None
+            rows, columns = np.nonzero(placed)
+            served_by[part.members[rows]] = part.hosts[columns]
+        return served_by
     if len(relaxation.members) == 0:
         return sites.spread([])
-    cap, strict = relaxation.cap.copy(), np.zeros_like(relaxation.cap)
+    placed = _place_all(relaxation)
+    return None if placed is None else _spread(relaxation, sites, placed)
+
+
+def _place_all(relaxation: Relaxation) -> Ints | None:
+    """How many of each member go to each host, all limits kept; None if no way was found."""
+    most = plenty_of_room(relaxation.cap, relaxation.copies, int(relaxation.supply.sum()))
+    cap, strict = np.minimum(relaxation.cap, most), np.zeros_like(relaxation.cap)
     doubtful: tuple[Ints, Ints, Ints, Ints] | None = None
     for _ in range(ATTEMPTS):
         placed = _place(relaxation, cap, strict)
@@ -43,7 +61,7 @@ def assign(relaxation: Relaxation, sites: Sites) -> Ints | None:
         load = 1 + -(-placed.sum(axis=0) // relaxation.copies)
         crowded = np.flatnonzero(((placed > 0) & (relaxation.limit < load)).any(axis=0))
         if len(crowded) == 0:
-            return _spread(relaxation, sites, placed)
+            return placed
         doubtful = (cap.copy(), strict.copy(), crowded, load)
         strict[crowded] = load[crowded]
     return None
@@ -69,8 +87,6 @@ def _place(relaxation: Relaxation, cap: Ints, strict: Ints) -> Ints | None:
     if relaxation.copies[host].sum() < relaxation.supply.sum():
         return None
     price = (slot - 2.0) ** 2
-    if relaxation.single and len(relaxation.members) * len(host) > LARGE:
-        return _place_nearby(relaxation, cap, strict)
     fits = relaxation.limit[:, host] >= np.maximum(slot, strict[host])
     placed = np.zeros(relaxation.limit.shape, dtype=np.int64)
     if relaxation.single:
@@ -84,35 +100,6 @@ def _place(relaxation: Relaxation, cap: Ints, strict: Ints) -> Ints | None:
         return None
     np.add.at(placed.T, host, sent.T)
     return placed
-
-
-def _place_nearby(relaxation: Relaxation, cap: Ints, strict: Ints) -> Ints | None:
-    """The same for large fleets: every member considers only the hosts that suit it best."""
-    limit = relaxation.limit
-    near = min(NEARBY, limit.shape[1])
-    # Many hosts suit a member equally well: a taste of its own keeps all from choosing the same.
-    taste = (np.arange(len(limit))[:, None] * 7919 + np.arange(limit.shape[1]) * 104_729) % 1009
-    best = np.argpartition(-limit - taste / 1010.0, near - 1, axis=1)[:, :near]
-    allows = np.take_along_axis(limit, best, axis=1)
-    for top in range(2, int(cap.max(initial=1)) + 1):  # low loads first: they bind nobody
-        lower = np.minimum(cap, top)
-        host, _ = relaxation.slots(lower)
-        if len(host) < len(limit):
-            continue
-        first = np.cumsum(lower - 1) - (lower - 1)
-        rows, columns = [], []
-        for s in range(2, top + 1):
-            member, choice = np.nonzero((lower[best] >= s) & (allows >= np.maximum(s, strict[best])))
-            rows.append(member)
-            columns.append(first[best[member, choice]] + s - 2)
-        places = (np.concatenate(rows), np.concatenate(columns))
-        graph = csr_array((np.ones(len(places[0])), places), shape=(len(limit), len(host)))
-        column = maximum_bipartite_matching(graph, perm_type="column")
-        if (column >= 0).all():
-            placed = np.zeros(limit.shape, dtype=np.int64)
-            placed[np.arange(len(limit)), host[column]] = 1
-            return placed
-    return None
 
 
 def _transport(fits: NDArray[np.bool_], price: Floats, supply: Ints, capacity: Ints) -> Ints | None:

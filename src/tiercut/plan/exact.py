@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 import numpy as np
@@ -23,7 +23,7 @@ from tiercut.plan.assign import assign
 from tiercut.plan.greedy import greedy_candidates
 from tiercut.plan.integer import PairProgram
 from tiercut.plan.limits import Box, Limits
-from tiercut.plan.problem import Problem
+from tiercut.plan.problem import Problem, Wishes
 from tiercut.plan.relax import Prices, Relaxation, relax, slots_suffice
 from tiercut.plan.sites import find_sites
 from tiercut.plan.solution import Solution
@@ -41,15 +41,16 @@ WORTHWHILE = 2e-4
 """Improvements of a plan below this share of a round are not looked for."""
 MANY_SITES = 300
 """With more sites than this, looking at pairs is so dear that the best (h, v) is guessed first."""
+SAMPLE = 100
 LEAF = 1e-4
 """Boxes whose sides are below this share of a round are no longer split."""
-MOST_PAIRS = 4_000_000
+MOST_PAIRS = 1_000_000
 """Beyond so many pairs of members and hosts only counting is affordable."""
 MOST_VARIABLES = 20_000
 """The largest integer program worth trying."""
 PRICE_ITERATIONS = 8
 
-PATIENCE = ((0.001, 0.0), (0.004, 1.0), (0.01, 40.0), (0.05, 400.0))
+PATIENCE = ((0.001, 0.0), (0.0048, 1.0), (0.01, 40.0), (0.05, 400.0))
 """Which gap is good enough after how much work (in units of about a tenth of a second)."""
 WORK_UNIT = 1e7
 """Work is counted in what takes about ten nanoseconds on a laptop."""
@@ -172,11 +173,10 @@ class Search:
 
     def _open_roots(self) -> None:
         """A first bound and a first plan for every (h, v); most are refuted by a better one's."""
-        roots = [Limits(self.sites, h, v) for h, v in self.problem.layer_pairs()]
-        if len(self.sites) > MANY_SITES:
-            roots.sort(key=self._guess)
-        for limits in roots:
-            h, v = limits.h, limits.v
+        scout = self._scout()
+        pairs = self.problem.layer_pairs() if scout is None else scout.ranked_pairs()
+        for h, v in pairs:
+            limits = Limits(self.sites, h, v)
             self.prices[h, v] = Prices(np.ones(len(self.sites)))
             box = Box(limits.floor, tuple(math.inf for _ in limits.floor))
             start = limits.cost(limits.floor)
@@ -185,22 +185,49 @@ class Search:
             if feasible is None:
                 self._close(bound)
                 continue
-            if self._try(limits, box, min(feasible * 1.02, most)):
-                self._polish(limits, bound)
+            hint = None if scout is None else scout.thresholds_of(h, v)
+            if hint is not None:
+                self._follow(limits, bound, hint)
+            elif self._try(limits, box, min(feasible * 1.02, most)):
+                self._polish(limits, bound, POLISHES)
             self._push(bound, limits, box)
 
-    def _guess(self, limits: Limits) -> float:
-        """Seconds at which hosts could take everybody if links were free: a cheap first bound."""
-        box = Box(limits.floor, tuple(math.inf for _ in limits.floor))
-        low, high = limits.cost(limits.floor), min(self.seconds, limits.worst())
-        for _ in range(SHAVES * 4):
-            middle = (low + high) / 2
-            own = limits.own(limits.budgets(middle, box), limits.ceiling(middle, box)[0])
-            if (self.sites.count * own).sum() < self.sites.count.sum():
-                low = middle
-            else:
-                high = middle
-        return low
+    def _follow(self, limits: Limits, bound: float, hint: tuple[float, ...]) -> None:
+        """Find a plan near the thresholds that suited a sample; a whole fleet has worse luck."""
+        for luck in (1.0, 1.01, 1.03, 1.1):
+            before = self.seconds
+            self._descend(limits, bound, tuple(t * luck for t in hint), free=1)
+            if self.seconds < before:
+                self._polish(limits, bound, 1)
+                return
+
+    def _scout(self) -> Search | None:
+        """A search of a sample of a large fleet: it tells where in the large one to look first."""
+        if len(self.sites) <= MANY_SITES or self.problem.wishes != Wishes():
+            return None
+        fleet = self.problem.fleet
+        sample = fleet.subset(np.linspace(0, len(fleet) - 1, SAMPLE).astype(np.int64))
+        share = len(sample) / len(fleet)
+        sample = replace(sample, server_throughput=fleet.server_throughput * share)
+        scout = Search(replace(self.problem, fleet=sample), None)
+        scout.run()
+        return scout
+
+    def ranked_pairs(self) -> list[tuple[int, int]]:
+        """Every (h, v), the best ones first."""
+        bounds = {}
+        for h, v in self.problem.layer_pairs():
+            limits = Limits(self.sites, h, v)
+            box = Box(limits.floor, tuple(math.inf for _ in limits.floor))
+            start = limits.cost(limits.floor)
+            bounds[h, v], _ = self._raise_bound(limits, box, start, 4 * self.seconds, 12)
+        return sorted(bounds, key=bounds.__getitem__)
+
+    def thresholds_of(self, h: int, v: int) -> tuple[float, ...] | None:
+        """What the best plan needs of each threshold, if it is one of this (h, v)."""
+        assert self.placement is not None
+        chosen = (self.placement.aggregator_layers[0], self.placement.cut_layers[0])
+        return self._thresholds(Limits(self.sites, h, v)) if chosen == (h, v) else None
 
     def _relax(self, limits: Limits, seconds: float, box: Box) -> Relaxation | None:
         relaxation = relax(limits, seconds, box)
@@ -321,9 +348,9 @@ class Search:
         """Look for the fastest plan with all thresholds but the first of the phases fixed."""
         self._descend(limits, low, thresholds, free=1)
 
-    def _polish(self, limits: Limits, low: float) -> None:
+    def _polish(self, limits: Limits, low: float, times: int) -> None:
         """Improve the best plan by pressing on one of its thresholds at a time."""
-        for _ in range(POLISHES):
+        for _ in range(times):
             before = self.seconds
             for free in range(len(limits.floor)):
                 self._descend(limits, low, self._thresholds(limits), free)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ Ints = NDArray[np.int64]
 
 LARGE = 1_000_000
 """More pairs of members and hosts than this are counted part by part."""
-PART = 256
+PART = 64
 
 SORTED_ROWS = 128
 """Up to so many members a column is sorted faster than its levels are counted."""
@@ -41,7 +42,7 @@ class Relaxation:
 
     members: Ints
     hosts: Ints
-    find_limit: Callable[[], Floats]
+    find_limit: Callable[[Ints, Ints], Floats]
     cap: Ints
     """The most models each host may host, whoever its members are."""
     supply: Ints
@@ -59,7 +60,23 @@ class Relaxation:
     @cached_property
     def limit(self) -> Floats:
         """limit[n, k]: the most models hosts[k] may host while members[n] is one of them."""
-        return self.find_limit()
+        return self.find_limit(self.members, self.hosts)
+
+    def deal(self, parts: int) -> list[Relaxation]:
+        """The same question for each of several parts of the fleet, the hosts' room dealt evenly."""
+        order = np.argsort(-self.cap, kind="stable")
+        return [
+            Relaxation(
+                self.members[i::parts],
+                self.hosts[order[i::parts]],
+                self.find_limit,
+                self.cap[order[i::parts]],
+                self.supply[i::parts],
+                self.copies[order[i::parts]],
+                is_a_guess=True,
+            )
+            for i in range(parts)
+        ]
 
     @property
     def single(self) -> bool:
@@ -95,7 +112,9 @@ def relax(limits: Limits, seconds: float, box: Box) -> Relaxation | None:
     cap = _caps(limit, supply, own[hosts])
     if (copies * (cap - 1)).sum() < supply.sum():
         return None
-    return Relaxation(members, hosts, lambda: limit, cap, supply, copies, is_a_guess=False)
+    return Relaxation(
+        members, hosts, lambda _members, _hosts: limit, cap, supply, copies, is_a_guess=False
+    )
 
 
 def _relax_in_parts(
@@ -103,7 +122,7 @@ def _relax_in_parts(
 ) -> Relaxation | None:
     """The counting test of a large fleet: most hosts fill up long before the last member."""
     supply, copies = limits.sites.count[members], limits.sites.count[hosts]
-    plenty = _plenty(own[hosts], copies, int(supply.sum()))
+    plenty = plenty_of_room(own[hosts], copies, int(supply.sum()))
     for top in dict.fromkeys((plenty, int(min(own[hosts].max(), supply.sum() + 1)))):
         most = np.minimum(own[hosts], top).astype(np.int64)
         cap = _caps_in_parts(limits, budgets, members, hosts, most)
@@ -120,18 +139,18 @@ def _relax_in_parts(
     if len(homeless):
         return None
 
-    def find_limit() -> Floats:
-        whole: Floats = np.minimum(limits.pairs(budgets, members, hosts), own[hosts])
-        return whole
+    def find_limit(members: Ints, hosts: Ints) -> Floats:
+        limit: Floats = np.minimum(limits.pairs(budgets, members, hosts), own[hosts])
+        return limit
 
     is_a_guess = bool((most < own[hosts]).any())
     return Relaxation(members, hosts, find_limit, cap, supply, copies, is_a_guess)
 
 
-def _plenty(own: Floats, copies: Ints, members: int) -> int:
-    """A load at which the hosts together have room to spare: higher ones need not be counted."""
+def plenty_of_room(most: NDArray[Any], copies: Ints, members: int) -> int:
+    """A load at which the hosts together have room to spare: higher ones need not be looked at."""
     top = 2
-    while top < own.max() and (copies * (np.minimum(own, top) - 1)).sum() < 3 * members:
+    while top < most.max(initial=1) and (copies * (np.minimum(most, top) - 1)).sum() < 3 * members:
         top += 1
     return top
 
@@ -200,7 +219,7 @@ def _relax_with_fixed_number(
     return Relaxation(
         members,
         able[chosen],
-        lambda: of_chosen,
+        lambda _members, _hosts: of_chosen,
         cap[chosen],
         np.ones(len(members), dtype=np.int64),
         np.ones(wanted, dtype=np.int64),
@@ -212,12 +231,19 @@ def slots_suffice(relaxation: Relaxation) -> bool:
     """Test 2: whether all members can be matched to slots."""
     if relaxation.is_a_guess or len(relaxation.members) == 0:
         return True
-    host, slot = relaxation.slots(relaxation.cap)
-    fits = relaxation.limit[:, host] >= slot
-    if relaxation.single:
-        matched = maximum_bipartite_matching(csr_array(fits), perm_type="column")
-        return bool((matched >= 0).all())
-    return _flow(fits, relaxation.supply, relaxation.copies[host]) == relaxation.supply.sum()
+    supply, copies, cap = relaxation.supply, relaxation.copies, relaxation.cap
+    plenty = plenty_of_room(cap, copies, int(supply.sum()))
+    for top in dict.fromkeys((plenty, int(cap.max()))):
+        host, slot = relaxation.slots(np.minimum(cap, top))
+        fits = relaxation.limit[:, host] >= slot
+        if relaxation.single:
+            matched = maximum_bipartite_matching(csr_array(fits), perm_type="column")
+            enough = bool((matched >= 0).all())
+        else:
+            enough = _flow(fits, supply, copies[host]) == supply.sum()
+        if enough:
+            return True
+    return False
 
 
 def _flow(fits: NDArray[np.bool_], supply: Ints, capacity: Ints) -> int:
