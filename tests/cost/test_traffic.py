@@ -15,9 +15,9 @@ KINDS = (
     "weights_down",
     "weights_up",
     "activations_to_aggregator",
-    "gradients_to_client",
+    "gradients_from_aggregator",
     "activations_to_server",
-    "gradients_to_aggregator",
+    "gradients_from_server",
 )
 
 
@@ -54,9 +54,9 @@ def test_every_kind_but_activations_to_the_server_travels_both_ways(instance):
     for scheme in ALL_SCHEMES:
         found = traffic(instance, scheme)
         assert found["weights_down"] == found["weights_up"]
-        assert found["activations_to_aggregator"] == found["gradients_to_client"]
+        assert found["activations_to_aggregator"] == found["gradients_from_aggregator"]
         returned = 0 if SCHEMES[scheme].local_loss else found["activations_to_server"]
-        assert found["gradients_to_aggregator"] == returned
+        assert found["gradients_from_server"] == returned
 
 
 @given(data=st.data())

@@ -14,7 +14,7 @@ import traceback
 import typer
 
 from tiercut import __version__
-from tiercut.cli import cost, fleet, plan, profile, timeline
+from tiercut.cli import cost, fleet, plan, profile, replan, timeline
 from tiercut.errors import BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE, TiercutError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app = typer.Typer(
 app.command("profile")(profile.profile)
 app.add_typer(fleet.app, name="fleet")
 app.command("plan")(plan.plan)
+app.command("replan")(replan.replan)
 app.command("cost")(cost.cost)
 app.command("timeline")(timeline.timeline)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -66,7 +66,7 @@ def show(
     from tiercut.units import show_rate, show_throughput
 
     fleet = read_fleet(path)
-    summary = {
+    summary: dict[str, Any] = {
         "clients": len(fleet),
         "examples": int(fleet.examples.sum()),
         "server_throughput": fleet.server_throughput,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from tiercut.fleet import Fleet
     from tiercut.plan.plan import Plan
     from tiercut.plan.problem import Problem, Wishes
+    from tiercut.plan.solution import Progress
 
 CutsOption = Annotated[
     str | None, typer.Option("--cuts", help="Candidate cut layers, such as 7,8 or 3-8 [all].")
@@ -65,6 +68,14 @@ def plan(
     allow: AllowOption = None,
     forbid: ForbidOption = None,
     time_limit: TimeOption = None,
+    slack: Annotated[
+        str | None,
+        typer.Option("--slack", help="Fewer aggregators for a round this much slower, '1%'."),
+    ] = None,
+    pareto: Annotated[
+        Path | None,
+        typer.Option("--pareto", help="Instead: the frontier, plotted into this SVG or PNG."),
+    ] = None,
     json: JsonOption = False,
     output: OutputOption = None,
     picture: Annotated[
@@ -73,13 +84,20 @@ def plan(
 ) -> None:
     """Choose the layers h and v, the aggregators, and who serves whom; say how good that is."""
     from tiercut.documents import write_text
+    from tiercut.plan.fewest import with_fewest_aggregators
     from tiercut.plan.solve import solve, solver_named
 
     inputs = read_inputs(scenario, fleet, profile, batch=batch, epochs=epochs, cost=cost)
     name = solver or (inputs.scenario.plan.solver if inputs.scenario else "exact")
     wishes = read_wishes(inputs.fleet, aggregator_layer, share, aggregators, allow, forbid)
     problem = make_problem(inputs, cuts, solver_named(name).scheme, wishes)
-    made = solve(problem, name, time_limit=_seconds(time_limit))
+    if pareto is not None:
+        _show_frontier(problem, pareto, json, output)
+        return
+    with watching("planning") as progress:
+        made = solve(problem, name, time_limit=_seconds(time_limit), progress=progress)
+        if slack is not None:
+            made = with_fewest_aggregators(problem, made, _slack(slack, made))
     if picture is not None:
         from tiercut.report.groups import draw_groups
 
@@ -135,10 +153,86 @@ def read_wishes(
     return Wishes(aggregator_layer, aggregators, allowed, frozenset(pairs))
 
 
+@contextmanager
+def watching(what: str) -> Iterator[Progress]:
+    """A line on standard error that follows a search; it goes away when the search ends."""
+    from rich.console import Console
+
+    from tiercut.units import show_time
+
+    with Console(stderr=True).status(f"{what} ...") as status:
+
+        def show(seconds: float, lower_bound: float) -> None:
+            if seconds < math.inf:
+                gap = 1 - lower_bound / seconds
+                status.update(f"{what}: best {show_time(seconds)}, within {gap:.2%} of optimal")
+
+        yield show
+
+
+def _slack(text: str, made: Plan) -> float:
+    from tiercut.units import FRACTION, parse
+
+    if made.solver != "exact":
+        raise InputError("--slack goes with --solver exact, whose bound it builds on")
+    slack = parse(text, FRACTION)
+    if slack < 0:
+        raise InputError(f"--slack is {text}; expected 0% or more")
+    return slack
+
+
+def _show_frontier(problem: Problem, picture: Path, json: bool, output: Path | None) -> None:
+    """Find the frontier, plot it, and write or show its points."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    from tiercut.documents import to_json
+    from tiercut.plan.pareto import frontier
+    from tiercut.report.frontier import plot_frontier
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("searching the frontier", total=None)
+        points = frontier(
+            problem, lambda done, total: bar.update(task, completed=done, total=total)
+        )
+    found = [point.to_dict() for point in points]
+    plot_frontier(found, picture)
+    typer.echo(f"wrote {picture}", err=True)
+    if json or output is not None:
+        deliver(to_json({"version": 1, "points": found}), output)
+    else:
+        _show_points(found)
+
+
+def _show_points(points: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from tiercut.units import show_size, show_time
+
+    table = Table(title=f"{len(points)} plans that no other beats in everything")
+    for column in ("round", "bytes", "aggregators", "h", "v"):
+        table.add_column(column, justify="right")
+    for point in points:
+        table.add_row(
+            show_time(point["round_seconds"]),
+            show_size(point["bytes"]),
+            str(point["aggregators"]),
+            str(point["aggregator_layer"]),
+            str(point["cut_layer"]),
+        )
+    Console().print(table)
+
+
 def _seconds(time_limit: str | None) -> float | None:
     from tiercut.units import TIME, parse
 
-    return None if time_limit is None else parse(time_limit, TIME)
+    if time_limit is None:
+        return None
+    seconds = parse(time_limit, TIME)
+    if seconds < 0:
+        raise InputError(f"--time-limit is {time_limit}; expected 0 s or more")
+    return seconds
 
 
 def hand_over(made: Plan, fleet: Fleet, json: bool, output: Path | None) -> None:

@@ -82,7 +82,7 @@ def _show(traced: Profile) -> None:
 def _measured_entry(
     model: LayeredModel, batch: int, name: str | None, examples: int
 ) -> dict[str, Any]:
-    """This device as a client of a fleet file."""
+    """The device it runs on, as a client of a fleet file."""
     import platform
 
     from rich.console import Console

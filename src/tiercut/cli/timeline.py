@@ -29,7 +29,9 @@ def timeline(
     cost: CostOption = None,
     lanes: Annotated[int, typer.Option("--lanes", help="Most nodes to draw.")] = 12,
     json: JsonOption = False,
-    output: Annotated[Path, typer.Option("--output", "-o", help="SVG file.")] = Path("timeline.svg"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="SVG file.")] = Path(
+        "timeline.svg"
+    ),
 ) -> None:
     """Draw one batch of a plan as an SVG, the critical path marked; --json prints the events."""
     from tiercut.cost.timeline import batch_timeline

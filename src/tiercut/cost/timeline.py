@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from tiercut.cost.delay import Terms, round_terms
 from tiercut.cost.placement import Placement
 from tiercut.cost.schemes import SchemeCost
@@ -119,11 +117,11 @@ def round_timeline(
 ) -> Timeline:
     """A whole round: weights down, every batch of every epoch, weights up."""
     plan = _Round(placement, round_terms(fleet, work, placement), scheme, model, Timeline())
-    now = _move_weights(plan, "weights down", ())
+    now = _move_weights(plan, "weights down", (), from_server=True)
     batches = fleet.batches_per_epoch(work.batch)
     for _ in range(work.epochs):
         now = _epoch(plan, batches, now)
-    _move_weights(plan, "weights up", (now,))
+    _move_weights(plan, "weights up", (now,), from_server=False)
     return plan.timeline
 
 
@@ -136,12 +134,13 @@ def batch_timeline(
     return plan.timeline
 
 
-def _move_weights(plan: _Round, label: str, after: tuple[int, ...]) -> int:
+def _move_weights(plan: _Round, label: str, after: tuple[int, ...], *, from_server: bool) -> int:
     """Everybody fetches or returns its weights, each over its own link; then all go on."""
-    moved = [
-        plan.timeline.add("send", n, label, plan.terms.fetch[n], after, client=n)
-        for n in plan.clients
-    ]
+    moved = []
+    for n in plan.clients:
+        node, peer = (SERVER, n) if from_server else (n, SERVER)
+        seconds = plan.terms.fetch[n]
+        moved.append(plan.timeline.add("send", node, label, seconds, after, client=n, peer=peer))
     return plan.timeline.barrier(f"{label} done", moved)
 
 
@@ -220,14 +219,16 @@ def _end_to_end_batch(plan: _Round, now: int) -> int:
 def _pipelined_epoch(plan: _Round, batches: int, now: int) -> int:
     """Local loss on a real network: clients, uplinks and server each go on when they can."""
     aggregators = [int(k) for k in plan.placement.aggregators]
-    members = {k: np.flatnonzero(plan.placement.aggregator_of == k) for k in aggregators}
+    members: dict[int, list[int]] = {k: [] for k in aggregators}
+    for n, k in enumerate(plan.placement.aggregator_of.tolist()):
+        members[k].append(n)
     client_free = dict.fromkeys(plan.clients, now)
     uplink_free, radio_free = (dict.fromkeys(aggregators, now) for _ in range(2))
     server_free = now
     for _ in range(batches):
         arrived = []
         for k in aggregators:
-            ready = [_client_batch(plan, int(n), client_free, radio_free[k]) for n in members[k]]
+            ready = [_client_batch(plan, n, client_free, radio_free[k]) for n in members[k]]
             seconds = plan.terms.uplink_shared[k]
             uplink_free[k] = plan.timeline.add(
                 "send", k, "activations v", seconds, (*ready, uplink_free[k])

@@ -26,9 +26,9 @@ class RoundBytes:
     weights_down: float
     weights_up: float
     activations_to_aggregator: float
-    gradients_to_client: float
+    gradients_from_aggregator: float
     activations_to_server: float
-    gradients_to_aggregator: float
+    gradients_from_server: float
     total: float
     labels: float
     head_weights: float
@@ -54,9 +54,9 @@ def round_bytes(
         weights_down=weights,
         weights_up=weights,
         activations_to_aggregator=hops,
-        gradients_to_client=hops,
+        gradients_from_aggregator=hops,
         activations_to_server=cuts,
-        gradients_to_aggregator=returned,
+        gradients_from_server=returned,
         total=2 * weights + 2 * hops + cuts + returned,
         labels=batches * work.batch * LABEL_BYTES * float(served.sum() + len(fleet)),
         head_weights=_head_weights(work, placement, scheme, copies),

@@ -86,7 +86,7 @@ def _place(relaxation: Relaxation, cap: Ints, strict: Ints) -> Ints | None:
     host, slot = relaxation.slots(cap)
     if relaxation.copies[host].sum() < relaxation.supply.sum():
         return None
-    price = (slot - 2.0) ** 2
+    price: Floats = np.square(slot - 2.0)
     fits = relaxation.limit[:, host] >= np.maximum(slot, strict[host])
     placed = np.zeros(relaxation.limit.shape, dtype=np.int64)
     if relaxation.single:

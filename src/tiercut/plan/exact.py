@@ -1,9 +1,10 @@
 """The default planner: the best plan it can find, with a lower bound that proves how good it is.
 
 For every pair of layers (h, v) the thresholds on a round's phases form a box. A box is refuted
-(tiercut.plan.relax), settled (tiercut.plan.integer), or split; points in it are tried for real plans
-(tiercut.plan.assign). The boxes still open always carry a proved bound, so the search can stop at
-any moment and say how far from the best its plan can be at most. docs/algorithms.md explains it.
+(tiercut.plan.relax), settled (tiercut.plan.integer), or split; points in it are tried for real
+plans (tiercut.plan.assign). The boxes still open always carry a proved bound, so the search can
+stop at any moment and say how far from the best its plan can be at most. docs/algorithms.md
+explains it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tiercut.plan.limits import Box, Limits
 from tiercut.plan.problem import Problem, Wishes
 from tiercut.plan.relax import Prices, Relaxation, relax, slots_suffice
 from tiercut.plan.sites import find_sites
-from tiercut.plan.solution import Solution
+from tiercut.plan.solution import Progress, Solution, quiet
 
 Ints = NDArray[np.int64]
 
@@ -46,6 +47,8 @@ LEAF = 1e-4
 """Boxes whose sides are below this share of a round are no longer split."""
 MOST_PAIRS = 1_000_000
 """Beyond so many pairs of members and hosts only counting is affordable."""
+MOST_SECONDS = 10.0
+"""What one integer program may take."""
 MOST_VARIABLES = 20_000
 """The largest integer program worth trying."""
 PRICE_ITERATIONS = 8
@@ -94,9 +97,18 @@ class Effort:
         return any(gap <= good and units >= after for good, after in self.patience)
 
 
-def solve(problem: Problem, *, time_limit: float | None = None) -> Solution:
-    """The best plan for `problem`, with its certificate."""
+def solve(
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    start: Placement | None = None,
+    progress: Progress = quiet,
+) -> Solution:
+    """The best plan for `problem`, with its certificate; `start` is a plan known to be possible."""
     search = Search(problem, time_limit)
+    search.progress = progress
+    if start is not None:
+        search.consider(start)
     search.run()
     if search.placement is None:
         raise InfeasibleError(
@@ -122,6 +134,11 @@ class Search:
         self.open: list[Node] = []
         self.settled = math.inf
         """The least bound among boxes that were given up on."""
+        self.target = 0.0
+        """A plan this fast is good enough, and nothing else is looked for."""
+        self.give_up_at = math.inf
+        """Plans this slow are of no interest."""
+        self.progress: Progress = quiet
         self._ties = count()
 
     # ------------------------------------------------------------------ the search
@@ -133,6 +150,9 @@ class Search:
         while self.open and not self.effort.accepts(self.gap(), self.tolerance * 1.01):
             if self.settled < min(self.open[0].bound, self._goal()):
                 break  # the bound is set by a box that nothing here can decide
+            if self.seconds <= self.target or self.lower_bound() >= self.give_up_at:
+                break
+            self.progress(self.seconds, self.lower_bound())
             self._process(heapq.heappop(self.open))
 
     def lower_bound(self) -> float:
@@ -161,9 +181,15 @@ class Search:
                 self._consider(h, v, candidate.placement.aggregator_of)
 
     def _consider(self, h: int, v: int, served_by: Ints) -> None:
-        placement = Placement.three_tiers(h, v, served_by)
+        self.consider(Placement.three_tiers(h, v, served_by))
+
+    def consider(self, placement: Placement) -> None:
+        """Keep a plan if it is the best so far; of equally fast ones the one with fewer hosts."""
         seconds = self.problem.seconds(placement)
-        if seconds < self.seconds:
+        better = seconds < self.seconds
+        if seconds == self.seconds and self.placement is not None:
+            better = len(placement.aggregators) < len(self.placement.aggregators)
+        if better:
             self.seconds, self.placement = seconds, placement
 
     def _push(self, bound: float, limits: Limits, box: Box) -> None:
@@ -321,10 +347,10 @@ class Search:
         if self.sites.single:
             most = min(self._goal(), node.limits.worst())
             program = PairProgram(node.limits, most, node.box)
-            self.effort.spent += 5000.0 * program.variables
+            self.effort.spent += 20_000.0 * program.variables
             enough = self.effort.accepts(1 - bound / self.seconds, self.tolerance)
             if program.variables <= MOST_VARIABLES and not enough:
-                answer = program.solve(self.effort.remaining_seconds(60.0))
+                answer = program.solve(self.effort.remaining_seconds(MOST_SECONDS))
                 if answer.served_by is not None:
                     self._consider(node.limits.h, node.limits.v, answer.served_by)
                 bound = max(bound, answer.lower_bound)
@@ -376,7 +402,10 @@ class Search:
     ) -> None:
         """Look for the fastest plan with all thresholds but one fixed, by halving."""
         box = Box(
-            tuple(f if j == free else t for j, (t, f) in enumerate(zip(thresholds, limits.floor))),
+            tuple(
+                f if j == free else t
+                for j, (t, f) in enumerate(zip(thresholds, limits.floor, strict=True))
+            ),
             tuple(math.inf if j == free else t for j, t in enumerate(thresholds)),
         )
         low = max(low, limits.cost(box.low))

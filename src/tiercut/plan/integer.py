@@ -41,7 +41,7 @@ class _Program:
     high: list[float] = field(default_factory=list)
 
     def add(self, terms: list[tuple[int, float]], low: float, high: float) -> None:
-        """low <= sum of coefficient * variable <= high."""
+        """Demand low <= sum of coefficient * variable <= high."""
         row = len(self.low)
         for column, value in terms:
             self.rows.append(row)
@@ -75,7 +75,7 @@ class PairProgram:
         column = self.thresholds
         for k in np.flatnonzero(own >= 1):
             for c in range(1, int(min(own[k], len(everybody))) + 1):
-                guests = np.flatnonzero(pair[:, k] >= c) if c > 1 else []
+                guests = np.flatnonzero(pair[:, k] >= c) if c > 1 else np.arange(0)
                 if len(guests) < c - 1:
                     break
                 self.y[int(k), c] = column
@@ -146,9 +146,7 @@ class PairProgram:
             del n
             program.add([(column, 1.0), (self.y[k, c], -1.0)], -np.inf, 0.0)
         for (k, c), guests in self._guests().items():
-            program.add(
-                [*((x, 1.0) for x, _ in guests), (self.y[k, c], -(c - 1.0))], -np.inf, 0.0
-            )
+            program.add([*((x, 1.0) for x, _ in guests), (self.y[k, c], -(c - 1.0))], -np.inf, 0.0)
         per_host: dict[int, list[tuple[int, float]]] = {}
         for (k, _), column in self.y.items():
             per_host.setdefault(k, []).append((column, 1.0))

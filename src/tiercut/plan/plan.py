@@ -22,6 +22,7 @@ from tiercut.cost import (
 from tiercut.documents import Document, check, check_version, read_json
 from tiercut.errors import InputError
 from tiercut.plan.problem import Problem
+from tiercut.scenario import CostModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,8 @@ class Plan:
     batches_per_epoch: int
     batch: int
     epochs: int
-    cost: str
+    cost: CostModel
+    cuts: tuple[int, ...]
     binding: str
     solver: str
     lower_bound: float | None
@@ -72,6 +74,7 @@ class Plan:
             "batch": self.batch,
             "epochs": self.epochs,
             "cost": self.cost,
+            "cuts": list(self.cuts),
             "bytes": self.traffic.to_dict(),
             "binding": self.binding,
             "solver": self.solver,
@@ -98,6 +101,7 @@ def price(
         batch=work.batch,
         epochs=work.epochs,
         cost=model,
+        cuts=problem.cuts,
         binding=binding(fleet, work, placement, scheme, model),
         solver=solver,
         lower_bound=lower_bound,
@@ -118,12 +122,17 @@ class PlanFile(Document):
     aggregator_of: tuple[int, ...] = Field(min_length=1, strict=False)
     batch: int = Field(default=32, ge=1)
     epochs: int = Field(default=3, ge=1)
-    cost: str = "paper"
+    cost: CostModel = "paper"
+    cuts: tuple[int, ...] | None = Field(default=None, strict=False, min_length=1)
+    clients: tuple[str, ...] | None = Field(default=None, strict=False)
 
     def placement(self, source: str) -> Placement:
         """The decision in the file."""
         served_by = np.array(self.aggregator_of, dtype=np.int64)
+        three_tiers = scheme_named(self.scheme).three_tiers
         if self.cut_layers is not None:
+            if three_tiers:
+                raise InputError(f"{source}: cut_layers is for two tiers; {self.scheme} has three")
             if len(self.cut_layers) != len(served_by):
                 raise InputError(
                     f"{source}: cut_layers has {len(self.cut_layers)} entries; expected"
@@ -133,7 +142,7 @@ class PlanFile(Document):
         if self.cut_layer is None:
             raise InputError(f"{source}: the plan has neither cut_layer nor cut_layers")
         if self.aggregator_layer is None:
-            if scheme_named(self.scheme).three_tiers:
+            if three_tiers:
                 raise InputError(f"{source}: aggregator_layer is missing")
             return Placement.two_tiers(np.full(len(served_by), self.cut_layer))
         return Placement.three_tiers(self.aggregator_layer, self.cut_layer, served_by)

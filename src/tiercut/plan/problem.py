@@ -62,6 +62,13 @@ class Problem:
                 f"{wishes.aggregators} aggregators are asked for; expected 1 to {count}, the number"
                 f" of clients"
             )
+        named = [*(wishes.allowed or ()), *(n for pair in wishes.forbidden for n in pair)]
+        unknown = [n for n in named if not 0 <= n < count]
+        if unknown:
+            raise InputError(
+                f"client {unknown[0]} is allowed or forbidden, and the fleet has clients 0 to"
+                f" {count - 1}"
+            )
 
     @property
     def depth(self) -> int:

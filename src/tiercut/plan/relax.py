@@ -63,7 +63,7 @@ class Relaxation:
         return self.find_limit(self.members, self.hosts)
 
     def deal(self, parts: int) -> list[Relaxation]:
-        """The same question for each of several parts of the fleet, the hosts' room dealt evenly."""
+        """The same question for each of several parts of the fleet, room dealt out evenly."""
         order = np.argsort(-self.cap, kind="stable")
         return [
             Relaxation(
@@ -155,9 +155,7 @@ def plenty_of_room(most: NDArray[Any], copies: Ints, members: int) -> int:
     return top
 
 
-def _caps_in_parts(
-    limits: Limits, budgets: Floats, members: Ints, hosts: Ints, most: Ints
-) -> Ints:
+def _caps_in_parts(limits: Limits, budgets: Floats, members: Ints, hosts: Ints, most: Ints) -> Ints:
     """As _caps, up to the loads `most`; a host that has reached its own is not asked again."""
     supply = limits.sites.count[members]
     counted = np.zeros((int(most.max()) + 1, len(hosts)))
@@ -188,7 +186,8 @@ def _caps(limit: Floats, supply: Ints, own: Floats) -> Ints:
         return np.ones(limit.shape[1], dtype=np.int64)
     if rows <= SORTED_ROWS and (supply == 1).all():
         best = np.sort(limit, axis=0)  # the i-th from below is one of rows - i members
-        return 1 + (best >= np.arange(rows + 1, 1, -1)[:, None]).sum(axis=0)
+        cap: Ints = 1 + (best >= np.arange(rows + 1, 1, -1)[:, None]).sum(axis=0)
+        return cap
     cap = np.ones(limit.shape[1], dtype=np.int64)
     for c in range(2, most + 1):
         enough = supply @ (limit >= c) >= c - 1
@@ -199,7 +198,7 @@ def _caps(limit: Floats, supply: Ints, own: Floats) -> Ints:
 
 
 def _relax_with_fixed_number(
-    limits: Limits, budgets: list[Floats], own: Floats, wanted: int
+    limits: Limits, budgets: Floats, own: Floats, wanted: int
 ) -> Relaxation | None:
     """Exactly `wanted` aggregators: the ones with the largest caps must have room for everybody."""
     everybody = np.arange(len(own))

@@ -12,7 +12,7 @@ from tiercut.cost import scheme_named
 from tiercut.errors import InputError, nearest
 from tiercut.plan.plan import Plan, price
 from tiercut.plan.problem import Problem
-from tiercut.plan.solution import Solver
+from tiercut.plan.solution import Progress, Solver, quiet
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Entry:
     function: str
     scheme: str
     summary: str
+    reports: bool = False
+    """Whether it can say how far it is."""
 
     def load(self) -> Solver:
         """The solver itself; loaded only when used, so that the command line starts fast."""
@@ -30,7 +32,9 @@ class Entry:
 
 
 SOLVERS = {
-    "exact": Entry("exact", "solve", "aa-hsfl-ll", "the best plan, with a proof of how good it is"),
+    "exact": Entry(
+        "exact", "solve", "aa-hsfl-ll", "the best plan, with a proof of how good it is", True
+    ),
     "paper": Entry("paper", "solve", "aa-hsfl-ll", "the paper's Algorithm 2, repaired"),
     "paper-literal": Entry("paper_literal", "solve", "aa-hsfl-ll", "Algorithm 2 as printed"),
     "greedy-scan": Entry("greedy_scan", "solve", "aa-hsfl-ll", "all h, v, K; greedy assignment"),
@@ -61,6 +65,7 @@ def solve(
     solver: str = "exact",
     *,
     time_limit: float | None = None,
+    progress: Progress = quiet,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Plan:
     """The plan that `solver` makes for `problem`."""
@@ -68,7 +73,8 @@ def solve(
     run = entry.load()
     own = replace(problem, scheme=scheme_named(entry.scheme))
     start = clock()
-    solution = run(own, time_limit=time_limit)
+    reporting = {"progress": progress} if entry.reports else {}
+    solution = run(own, time_limit=time_limit, **reporting)
     return price(
         own,
         solution.placement,

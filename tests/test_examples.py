@@ -1,0 +1,42 @@
+"""Every example runs as a script, from any folder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+
+
+def run(example, folder):
+    command = [sys.executable, "-W", "error", str(example)]
+    environment = {**os.environ, "COLUMNS": "100"}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_there_are_examples():
+    assert {"plan_only.py", "own_model.py", "demo.py"} <= {path.name for path in EXAMPLES}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_it_runs_as_a_script(example, tmp_path):
+    ran = run(example, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout
+
+
+def test_the_demo_says_where_its_files_are(tmp_path):
+    demo = next(path for path in EXAMPLES if path.stem == "demo")
+    last = run(demo, tmp_path).stdout.splitlines()[-1]
+    assert "./demo-results" in last
+    written = {path.name for path in (tmp_path / "demo-results").iterdir()}
+    assert written == {"plan.json", "groups.svg", "timeline.svg"}
+
+
+def test_planning_without_files_needs_few_lines():
+    plan_only = next(path for path in EXAMPLES if path.stem == "plan_only")
+    assert len(plan_only.read_text().splitlines()) < 40
