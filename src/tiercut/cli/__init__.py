@@ -8,13 +8,15 @@ a traceback is only ever shown on request.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
+from typing import Any
 
 import typer
 
 from tiercut import __version__
-from tiercut.cli import cost, fleet, plan, profile, replan, timeline
+from tiercut.cli import cost, fleet, plan, profile, replan, reproduce, timeline
 from tiercut.errors import BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE, TiercutError
 
 app = typer.Typer(
@@ -31,6 +33,7 @@ app.command("plan")(plan.plan)
 app.command("replan")(replan.replan)
 app.command("cost")(cost.cost)
 app.command("timeline")(timeline.timeline)
+app.command("reproduce")(reproduce.reproduce)
 
 
 def _show_version(wanted: bool) -> None:
@@ -48,13 +51,22 @@ def _options(
     """Plan, train and measure neural networks cut twice and trained on three tiers."""
 
 
+class Interrupted(BaseException):
+    """Ctrl-C. Typer swallows KeyboardInterrupt, and with it the chance to say what is kept."""
+
+
+def _interrupt(*_: Any) -> None:
+    raise Interrupted
+
+
 def main() -> None:
     """Run the command line; exits with the code that docs/exit-codes.md lists."""
     try:
+        signal.signal(signal.SIGINT, _interrupt)
         app()
     except TiercutError as error:
         _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
+    except Interrupted:
         _fail("interrupted; nothing that was already written is lost", INTERRUPTED_EXIT_CODE)
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

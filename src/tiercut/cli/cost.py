@@ -17,6 +17,7 @@ from tiercut.cli.inputs import (
     ProfileOption,
     ScenarioArgument,
     deliver,
+    given,
     read_inputs,
 )
 
@@ -48,11 +49,12 @@ def read_planned(
         scenario,
         fleet,
         profile,
-        batch=batch or planned.batch,
-        epochs=epochs or planned.epochs,
-        cost=cost or planned.cost,
+        batch=given(batch, planned.batch),
+        epochs=given(epochs, planned.epochs),
+        cost=given(cost, planned.cost),
     )
-    chosen = scheme_named(scheme or planned.scheme)
+    planned.check_clients(inputs.fleet.names, str(plan))
+    chosen = scheme_named(given(scheme, planned.scheme))
     placement = planned.placement(str(plan)).for_scheme(chosen)
     check_placement(placement, inputs.fleet, inputs.work.profile.depth)
     return inputs, placement, chosen
@@ -124,6 +126,8 @@ def show_cost(title: str, result: dict[str, Any]) -> None:
     table.add_row("beside them: labels", show_size(sent["labels"]))
     if sent["head_weights"]:
         table.add_row("beside them: auxiliary heads", show_size(sent["head_weights"]))
+    if spent["heads"]:
+        table.add_row("beside them: computing the heads, per batch", show_time(spent["heads"]))
     console = Console()
     console.print(table)
     console.print(result["binding"], highlight=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, TypeVar, get_args
 
 import typer
 
@@ -83,8 +83,16 @@ def read_inputs(
     else:
         assert read is not None
         devices = build_fleet(read.fleet, Seeds(read.seed))
-    work = Workload(model, batch or training.batch, epochs or training.epochs)
-    return Inputs(read, devices, work, cost_model(cost or (read.plan.cost if read else "paper")))
+    work = Workload(model, given(batch, training.batch), given(epochs, training.epochs))
+    return Inputs(read, devices, work, cost_model(given(cost, read.plan.cost if read else "paper")))
+
+
+T = TypeVar("T")
+
+
+def given(option: T | None, otherwise: T) -> T:
+    """An option's value, or what holds where it was not given; 0 is a value, and refused later."""
+    return otherwise if option is None else option
 
 
 def cost_model(name: str) -> CostModel:

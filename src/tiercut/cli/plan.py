@@ -91,6 +91,7 @@ def plan(
     name = solver or (inputs.scenario.plan.solver if inputs.scenario else "exact")
     wishes = read_wishes(inputs.fleet, aggregator_layer, share, aggregators, allow, forbid)
     problem = make_problem(inputs, cuts, solver_named(name).scheme, wishes)
+    _refuse_groups_without_tiers(problem, name, {"--slack": slack, "--pareto": pareto})
     if pareto is not None:
         _show_frontier(problem, pareto, json, output)
         return
@@ -104,6 +105,22 @@ def plan(
         write_text(picture, draw_groups(made, inputs.fleet))
         typer.echo(f"wrote {picture}", err=True)
     hand_over(made, inputs.fleet, json, output)
+
+
+def _refuse_groups_without_tiers(problem: Problem, solver: str, options: dict[str, Any]) -> None:
+    """Options about groups mean nothing where every client serves itself."""
+    from tiercut.plan.problem import Wishes
+
+    if problem.scheme.three_tiers:
+        return
+    given_options = [name for name, value in options.items() if value is not None]
+    if problem.wishes != Wishes():
+        given_options.append("--aggregator-layer, --lambda, --aggregators, --allow and --forbid")
+    if given_options:
+        raise InputError(
+            f"--solver {solver} plans {problem.scheme.title}, which has no aggregators;"
+            f" leave {given_options[0]} away"
+        )
 
 
 def make_problem(inputs: Inputs, cuts: str | None, scheme: str, wishes: Wishes) -> Problem:
@@ -259,12 +276,13 @@ def show_plan(made: Plan, fleet: Fleet) -> None:
     console = Console()
     placement = made.placement
     cuts = sorted(set(placement.cut_layers.tolist()))
-    layers = f"cut layer v = {', '.join(map(str, cuts))}"
+    summary = f"cut layer v = {', '.join(map(str, cuts))}"
     if made.scheme.three_tiers:
-        layers = f"aggregator layer h = {placement.aggregator_layers[0]}, {layers}"
+        summary = f"aggregator layer h = {placement.aggregator_layers[0]}, {summary}"
+        summary += f"; {len(placement.aggregators)} of {len(fleet)} clients aggregate"
         console.print(groups_table(made, fleet))
     show_cost(f"{made.scheme.title} ({made.solver})", made.to_dict())
-    console.print(f"{layers}; {len(placement.aggregators)} of {len(fleet)} clients aggregate")
+    console.print(summary)
     if made.gap is not None and made.lower_bound is not None:
         console.print(
             f"no plan is faster than {show_time(made.lower_bound)}: this one is within"

@@ -17,6 +17,7 @@ from tiercut.cli.inputs import (
     ProfileOption,
     ScenarioArgument,
     deliver,
+    given,
     parse_layers,
     read_inputs,
 )
@@ -52,9 +53,9 @@ def replan(
         scenario,
         fleet,
         profile,
-        batch=batch or old.batch,
-        epochs=epochs or old.epochs,
-        cost=cost or old.cost,
+        batch=given(batch, old.batch),
+        epochs=given(epochs, old.epochs),
+        cost=given(cost, old.cost),
     )
     candidates = parse_layers(cuts) if cuts is not None else old.cuts or inputs.cuts(None, scheme)
     problem = Problem(inputs.fleet, inputs.work, candidates, inputs.cost)

@@ -10,7 +10,7 @@ tiercut.cost.timeline plays the same round event by event; the tests hold the tw
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ class RoundSeconds:
     batch: float
     """What one more batch adds to an epoch."""
     round: float
+    heads: float
+    """What auxiliary heads would add to a batch; the paper leaves it out, and so does `round`."""
 
     def to_dict(self) -> dict[str, float]:
         """As JSON."""
@@ -67,6 +69,8 @@ class Terms:
     """How long the radio of k is busy; 0 on independent links."""
     server: float
     """T_s: the server computes layers v+1..L forward and backward, for everybody."""
+    heads: float
+    """The slowest aggregator computes the auxiliary heads of its models, forward and backward."""
 
     @property
     def forward(self) -> Floats:
@@ -104,6 +108,7 @@ def round_terms(fleet: Fleet, work: Workload, placement: Placement) -> Terms:
         hop_shared=np.where(hop > 0, hop_at, 0.0) if shared else hop,
         radio=2 * hop_at + uplink_at if shared else np.zeros(count),
         server=float(3 * work.forward(v + 1, work.profile.depth).sum() / fleet.server_throughput),
+        heads=float((_sum_of_group(k, work.head(v)) / fleet.throughput[k]).max() * 3),
     )
 
 
@@ -124,7 +129,7 @@ def round_seconds(
     if model == "paper":
         forward = float((terms.forward + terms.uplink).max())
         backward = max(terms.server, float(terms.backward.max()))
-        return _with_barriers(terms, work, batches, forward, backward)
+        return replace(_with_barriers(terms, work, batches, forward, backward), heads=terms.heads)
     return _pipelined(terms, work, batches)
 
 
@@ -144,7 +149,7 @@ def _with_barriers(
     fetch = float(terms.fetch.max())
     batch = forward + backward
     whole = 2 * fetch + work.epochs * batches * batch
-    return RoundSeconds(fetch, forward, backward, terms.server, fetch, batch, whole)
+    return RoundSeconds(fetch, forward, backward, terms.server, fetch, batch, whole, heads=0.0)
 
 
 def _pipelined(terms: Terms, work: Workload, batches: int) -> RoundSeconds:
@@ -160,6 +165,7 @@ def _pipelined(terms: Terms, work: Workload, batches: int) -> RoundSeconds:
         upload=fetch,
         batch=float(period.max()),
         round=2 * fetch + work.epochs * epoch,
+        heads=terms.heads,
     )
 
 

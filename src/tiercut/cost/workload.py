@@ -45,6 +45,13 @@ class Workload:
         size: Amount = self.batch * self.profile.activation_bytes[np.asarray(layer) - 1]
         return size
 
+    def head(self, layer: Layers) -> Amount:
+        """Forward FLOP of the auxiliary head after layer l for one batch; 0 where none is known."""
+        heads = self.profile.heads
+        flops = [head.flops for head in heads] if heads else [0.0] * self.profile.depth
+        work: Amount = self.batch * np.array(flops)[np.asarray(layer) - 1]
+        return work
+
     @cached_property
     def _flops(self) -> Amount:
         return self.batch * _running_sum(self.profile.flops)

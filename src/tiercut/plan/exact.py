@@ -25,7 +25,7 @@ from tiercut.plan.greedy import greedy_candidates
 from tiercut.plan.integer import PairProgram
 from tiercut.plan.limits import Box, Limits
 from tiercut.plan.problem import Problem, Wishes
-from tiercut.plan.relax import Prices, Relaxation, relax, slots_suffice
+from tiercut.plan.relax import Prices, Relaxation, relax, relax_with_number, slots_suffice
 from tiercut.plan.sites import find_sites
 from tiercut.plan.solution import Progress, Solution, quiet
 
@@ -47,7 +47,7 @@ LEAF = 1e-4
 """Boxes whose sides are below this share of a round are no longer split."""
 MOST_PAIRS = 1_000_000
 """Beyond so many pairs of members and hosts only counting is affordable."""
-MOST_SECONDS = 10.0
+MOST_SECONDS = 4.0
 """What one integer program may take."""
 MOST_VARIABLES = 20_000
 """The largest integer program worth trying."""
@@ -55,6 +55,8 @@ PRICE_ITERATIONS = 8
 
 PATIENCE = ((0.001, 0.0), (0.0048, 1.0), (0.01, 40.0), (0.05, 400.0))
 """Which gap is good enough after how much work (in units of about a tenth of a second)."""
+FIXED_NUMBER_PATIENCE = ((0.001, 0.0), (0.0048, 1.0), (0.02, 5.0), (1.0, 20.0))
+"""The same with a fixed number of aggregators, where only counting bounds, and gaps stay wider."""
 WORK_UNIT = 1e7
 """Work is counted in what takes about ten nanoseconds on a laptop."""
 
@@ -127,13 +129,16 @@ class Search:
         self.sites = find_sites(problem)
         self.small = len(problem.fleet) <= SMALL_FLEET
         self.tolerance = 1e-9 if self.small else 2e-4 if time_limit is not None else 9e-4
-        self.effort = Effort(time_limit, () if self.small else PATIENCE)
+        fixed_number = problem.wishes.aggregators is not None
+        patience = FIXED_NUMBER_PATIENCE if fixed_number else PATIENCE
+        self.effort = Effort(time_limit, () if self.small else patience)
         self.seconds = math.inf
         self.placement: Placement | None = None
         self.prices: dict[tuple[int, int], Prices] = {}
         self.open: list[Node] = []
         self.settled = math.inf
         """The least bound among boxes that were given up on."""
+        self.most_variables = MOST_VARIABLES
         self.target = 0.0
         """A plan this fast is good enough, and nothing else is looked for."""
         self.give_up_at = math.inf
@@ -256,10 +261,14 @@ class Search:
         return self._thresholds(Limits(self.sites, h, v)) if chosen == (h, v) else None
 
     def _relax(self, limits: Limits, seconds: float, box: Box) -> Relaxation | None:
+        """The relaxed problem, or None if counting refutes it; a fixed number is counted too."""
         relaxation = relax(limits, seconds, box)
-        size = 0 if relaxation is None else relaxation.size
-        self.effort.spent += 8500.0 + size / 2
-        return relaxation
+        self.effort.spent += 8500.0 + (0 if relaxation is None else relaxation.size / 2)
+        wanted = self.problem.wishes.aggregators
+        if relaxation is None or wanted is None:
+            return relaxation
+        self.effort.spent += 8500.0 + len(self.sites) ** 2 / 2
+        return relax_with_number(limits, seconds, box, wanted)
 
     def _raise_bound(
         self, limits: Limits, box: Box, low: float, high: float, steps: int
@@ -309,11 +318,12 @@ class Search:
 
     def _possible(self, limits: Limits, seconds: float, box: Box) -> bool:
         """Whether even the dearest test does not refute `seconds` in `box`."""
-        relaxation = self._relax(limits, seconds, box)
-        if relaxation is None:
+        if self._relax(limits, seconds, box) is None:
             return False
-        if relaxation.size > MOST_PAIRS:
-            return True
+        # A plan with a fixed number of aggregators is a plan: what refutes all refutes it, too.
+        relaxation = relax(limits, seconds, box)
+        if relaxation is None or relaxation.size > MOST_PAIRS:
+            return relaxation is not None
         self.effort.spent += 15_000.0 + 5 * relaxation.size
         if not slots_suffice(relaxation):
             return False
@@ -349,11 +359,13 @@ class Search:
             program = PairProgram(node.limits, most, node.box)
             self.effort.spent += 20_000.0 * program.variables
             enough = self.effort.accepts(1 - bound / self.seconds, self.tolerance)
-            if program.variables <= MOST_VARIABLES and not enough:
+            if program.variables <= self.most_variables and not enough:
                 answer = program.solve(self.effort.remaining_seconds(MOST_SECONDS))
                 if answer.served_by is not None:
                     self._consider(node.limits.h, node.limits.v, answer.served_by)
                 bound = max(bound, answer.lower_bound)
+                if not answer.complete:  # a program of this size would not end the next time either
+                    self.most_variables = program.variables // 2
         self._close(bound)
 
     # --------------------------------------------------------------- finding plans

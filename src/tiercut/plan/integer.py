@@ -28,6 +28,8 @@ class Answer:
 
     lower_bound: float
     served_by: Ints | None
+    complete: bool
+    """Whether it ended by itself, not by running out of time."""
 
 
 @dataclass(eq=False)
@@ -102,10 +104,11 @@ class PairProgram:
             options={"mip_rel_gap": 0.0, "time_limit": time_limit},
         )
         if result.status == 2:
-            return Answer(self.seconds, None)
+            return Answer(self.seconds, None, complete=True)
         bound = result.mip_dual_bound if result.mip_dual_bound is not None else 0.0
         served_by = None if result.x is None else self._read(result.x)
-        return Answer(min(self.seconds, bound) * (1 - SOLVER_ACCURACY), served_by)
+        bound = min(self.seconds, bound) * (1 - SOLVER_ACCURACY)
+        return Answer(bound, served_by, complete=result.status == 0)
 
     def _read(self, solution: Floats) -> Ints:
         served_by = np.arange(len(self.limits.sites))

@@ -161,7 +161,7 @@ class Limits:
         most = [[sum(itertools.compress(box.high[1:], row.on))] for row in self.rows]
         lows = sum(box.low[1:])
         others = [[lows - sum(itertools.compress(box.low[1:], row.on))] for row in self.rows]
-        room = np.minimum(left - np.array(others), np.array(most))
+        room: Floats = np.minimum(left - np.array(others), np.array(most))
         room -= self._fixed
         room *= self._per_model
         return room
@@ -174,7 +174,7 @@ class Limits:
         loads = _whole((budgets - self._weak).min(axis=0))
         loads[self.fetch > theta * (1 + ROUNDING)] = 0
         loads[~self.sites.may_host & (loads > 1)] = 1
-        return np.maximum(loads, 0)
+        return np.maximum(loads, 0.0, out=loads)
 
     def pairs(
         self, budgets: Floats, members: Ints, hosts: Ints, *, remember: bool = True
@@ -190,7 +190,8 @@ class Limits:
         """What member n takes of each row's budget on host k, in models."""
         hop = self.hop_bytes * self.sites.seconds_per_byte[members[:, None], hosts]
         weak = (self._alpha * self.weak[members])[:, :, None]
-        return (weak + self._beta * hop) * self._per_model[:, None, hosts]
+        needs: Floats = (weak + self._beta * hop) * self._per_model[:, None, hosts]
+        return needs
 
 
 def _whole(room: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -109,6 +109,10 @@ def price(
     )
 
 
+MOST = 2**31 - 1
+"""No layer and no client has a larger number; what is larger would not fit an array."""
+
+
 class PlanFile(Document):
     """What is read back from a plan file; the prices in it are computed anew, never trusted."""
 
@@ -116,10 +120,14 @@ class PlanFile(Document):
 
     version: int
     scheme: str = "aa-hsfl-ll"
-    aggregator_layer: int | None = Field(default=None, ge=1)
-    cut_layer: int | None = Field(default=None, ge=1)
-    cut_layers: tuple[int, ...] | None = Field(default=None, strict=False)
-    aggregator_of: tuple[int, ...] = Field(min_length=1, strict=False)
+    aggregator_layer: int | None = Field(default=None, ge=1, le=MOST)
+    cut_layer: int | None = Field(default=None, ge=1, le=MOST)
+    cut_layers: tuple[Annotated[int, Field(ge=1, le=MOST)], ...] | None = Field(
+        default=None, strict=False
+    )
+    aggregator_of: tuple[Annotated[int, Field(ge=0, le=MOST)], ...] = Field(
+        min_length=1, strict=False
+    )
     batch: int = Field(default=32, ge=1)
     epochs: int = Field(default=3, ge=1)
     cost: CostModel = "paper"
@@ -146,6 +154,16 @@ class PlanFile(Document):
                 raise InputError(f"{source}: aggregator_layer is missing")
             return Placement.two_tiers(np.full(len(served_by), self.cut_layer))
         return Placement.three_tiers(self.aggregator_layer, self.cut_layer, served_by)
+
+    def check_clients(self, names: tuple[str, ...], source: str) -> None:
+        """Refuse a fleet whose clients are not the ones the plan was made for, in that order."""
+        if self.clients is None or self.clients == names or len(self.clients) != len(names):
+            return  # without names there is nothing to compare; lengths are compared elsewhere
+        n = next(n for n, name in enumerate(self.clients) if name != names[n])
+        raise InputError(
+            f"{source}: the plan's client {n} is {self.clients[n]!r} and the fleet's is"
+            f" {names[n]!r}; plan again for this fleet with `tiercut replan`"
+        )
 
 
 def read_plan(path: Path) -> PlanFile:

@@ -97,9 +97,6 @@ def relax(limits: Limits, seconds: float, box: Box) -> Relaxation | None:
     sites = limits.sites
     budgets = limits.budgets(seconds, box)
     own = limits.own(budgets, limits.ceiling(seconds, box)[0])
-    wanted = sites.problem.wishes.aggregators
-    if wanted is not None:
-        return _relax_with_fixed_number(limits, budgets, own, wanted)
     members, hosts = np.flatnonzero(own < 1), np.flatnonzero(own >= 2)
     supply, copies = sites.count[members], sites.count[hosts]
     if (copies * (own[hosts] - 1)).sum() < supply.sum():
@@ -169,7 +166,8 @@ def _caps_in_parts(limits: Limits, budgets: Floats, members: Ints, hosts: Ints, 
             break
     levels = np.arange(len(counted))[:, None]
     reached = (counted >= levels - 1) & (levels <= most) & (levels >= 2)
-    return np.maximum(1, (reached * levels).max(axis=0))
+    cap: Ints = np.maximum(1, (reached * levels).max(axis=0))
+    return cap
 
 
 def _parts(sites: Ints) -> Iterator[slice]:
@@ -197,10 +195,12 @@ def _caps(limit: Floats, supply: Ints, own: Floats) -> Ints:
     return cap
 
 
-def _relax_with_fixed_number(
-    limits: Limits, budgets: Floats, own: Floats, wanted: int
-) -> Relaxation | None:
+def relax_with_number(limits: Limits, seconds: float, box: Box, wanted: int) -> Relaxation | None:
     """Exactly `wanted` aggregators: the ones with the largest caps must have room for everybody."""
+    if limits.cost(box.low) > seconds:
+        return None
+    budgets = limits.budgets(seconds, box)
+    own = limits.own(budgets, limits.ceiling(seconds, box)[0])
     everybody = np.arange(len(own))
     able = np.flatnonzero(own >= 1)
     limit = np.minimum(limits.pairs(budgets, everybody, able), own[able])

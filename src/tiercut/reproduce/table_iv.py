@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiercut.plan.solve import solve
-from tiercut.reproduce.decisions import PLANNERS, decision_rows, explain
+from tiercut.reproduce.decisions import METHOD, PLANNERS, decision_rows, explain
 from tiercut.reproduce.paper_figures import TABLE_IV, Printed
 from tiercut.reproduce.progress import Watch, unwatched
 from tiercut.reproduce.results import Cell, Table
@@ -25,9 +25,8 @@ def make(settings: Settings, seeds: Sequence[int] = SEEDS, watch: Watch = unwatc
     return Table(
         title="Table IV: decisions for the four models",
         method=(
-            "V* is the set of cuts that the paper's tables print for the model; the last columns"
-            " open every cut.",
-            "Cells show the decision made on most fleets, and its range over all of them.",
+            *METHOD,
+            "The last two columns open every cut.",
             "Clients per aggregator is (N - K)/K: an aggregator does not count itself.",
         ),
         columns=(

@@ -7,16 +7,20 @@ from dataclasses import replace
 
 from tiercut.plan.problem import Wishes
 from tiercut.plan.solve import solve
-from tiercut.reproduce.decisions import PLANNERS, decision_rows, explain, wished_count
+from tiercut.reproduce.decisions import (
+    METHOD,
+    PLANNERS,
+    TIME_LIMIT,
+    decision_rows,
+    explain,
+    wished_count,
+)
 from tiercut.reproduce.paper_figures import TABLE_V
 from tiercut.reproduce.progress import Watch, unwatched
 from tiercut.reproduce.results import Cell, Spread, Table
 from tiercut.reproduce.settings import Settings
 
 SEEDS = tuple(range(5))
-
-TIME_LIMIT = 1.0
-"""Seconds for `exact`: with a fixed number of aggregators it may search for very long."""
 
 
 def make(settings: Settings, seeds: Sequence[int] = SEEDS, watch: Watch = unwatched) -> Table:
@@ -41,10 +45,9 @@ def make(settings: Settings, seeds: Sequence[int] = SEEDS, watch: Watch = unwatc
     return Table(
         title="Table V: layers for a fixed share of aggregators",
         method=(
-            "V* is the set of cuts that the paper's tables print for the model; ceil(lambda N)"
-            " clients aggregate.",
+            *METHOD,
+            "ceil(lambda N) clients aggregate.",
             f"`exact` has {TIME_LIMIT:g} s for a plan; the gap it leaves to its bound is shown.",
-            "Cells show the decision made on most fleets, and its range over all of them.",
         ),
         columns=("model", "lambda", "quantity", "paper", *PLANNERS.values()),
         rows=tuple(rows),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiercut.plan.solve import solve
-from tiercut.reproduce.decisions import PLANNERS, decision_rows, explain
+from tiercut.reproduce.decisions import METHOD, PLANNERS, decision_rows, explain
 from tiercut.reproduce.paper_figures import TABLE_IV, TABLE_VII
 from tiercut.reproduce.progress import Watch, unwatched
 from tiercut.reproduce.results import Cell, Table
@@ -33,9 +33,8 @@ def make(settings: Settings, seeds: Sequence[int] = SEEDS, watch: Watch = unwatc
     return Table(
         title="Table VII: decisions as clients differ more",
         method=(
-            "V* is the set of cuts that the paper's tables print for the model.",
+            *METHOD,
             "Weak clients keep their throughput; strong ones have gamma times as much.",
-            "Cells show the decision made on most fleets, and its range over all of them.",
         ),
         columns=("model", "gamma", "quantity", "paper", *PLANNERS.values()),
         rows=tuple(rows),

@@ -1,0 +1,5 @@
+"""`python -m tiercut`: the same as the command `tiercut`."""
+
+from tiercut.cli import main
+
+main()
