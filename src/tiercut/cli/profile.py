@@ -55,10 +55,11 @@ def profile(
     if json or output is not None:
         deliver(to_json(traced.to_dict()), output)
     else:
-        _show(traced)
+        show_profile(traced)
 
 
-def _show(traced: Profile) -> None:
+def show_profile(traced: Profile) -> None:
+    """What each layer costs, as a table for a person."""
     from rich.console import Console
     from rich.table import Table
 

@@ -76,7 +76,7 @@ def typical_decision(plans: Sequence[Plan]) -> Decision:
 def decision_rows(
     labels: Sequence[Cell], printed: Printed, planned: Sequence[Sequence[Plan]]
 ) -> list[tuple[Cell, ...]]:
-    """A row for every printed quantity, the paper's figure and then each planner's; then seconds."""
+    """A row for every printed quantity, the paper's figure first, and a row of seconds."""
     rows: list[tuple[Cell, ...]] = []
     for name, quantity in QUANTITIES.items():
         if quantity(printed) is None:
