@@ -15,8 +15,8 @@ from tests.plan.instances import (
     two_islands,
 )
 from tiercut.cost import Placement
-from tiercut.errors import InfeasibleError
-from tiercut.plan import brute, exact, greedy_scan, paper
+from tiercut.errors import InfeasibleError, InputError
+from tiercut.plan import assign, brute, exact, greedy_scan, paper, relax, sites
 
 ACCURACY = 1e-6
 """What HiGHS keeps its constraints to."""
@@ -147,3 +147,45 @@ def test_an_assignment_deals_members_out_evenly():
     host = int(np.flatnonzero(sites.count == 2)[0])
     served_by = sites.spread([(1 - host, host, 4)])
     assert Placement.three_tiers(2, 3, served_by).hosted.max() == 3
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    """Medium fleets take the ways of large ones: counting and placing in parts, a scout first."""
+    monkeypatch.setattr(relax, "LARGE", 100)
+    monkeypatch.setattr(assign, "LARGE", 100)
+    monkeypatch.setattr(relax, "PART", 7)
+    monkeypatch.setattr(assign, "PART_OF_FLEET", 12)
+    monkeypatch.setattr(exact, "MANY_SITES", 30)
+    monkeypatch.setattr(exact, "SAMPLE", 20)
+
+
+@pytest.mark.parametrize("model", ["paper", "network"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_ways_of_large_fleets_keep_the_promise(seed, model, everything_is_large):
+    problem = random_problem(seed, 60, model=model)
+    large = exact.solve(problem)
+    assert_honours(problem, large.placement)
+    greedy = problem.seconds(greedy_scan.solve(problem).placement)
+    assert large.lower_bound <= min(problem.seconds(large.placement), greedy)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counting_in_parts_equals_counting_at_once(seed, monkeypatch):
+    limits = exact.Limits(exact.find_sites(random_problem(seed, 60)), 2, 3)
+    box = exact.Box(limits.floor, (np.inf,) * len(limits.floor))
+    for seconds in np.geomspace(limits.cost(limits.floor), limits.worst(), 30)[1:]:
+        monkeypatch.setattr(relax, "LARGE", 1_000_000)
+        at_once = relax.relax(limits, seconds, box)
+        monkeypatch.setattr(relax, "LARGE", -1)
+        in_parts = relax.relax(limits, seconds, box)
+        assert (at_once is None) == (in_parts is None)
+        if at_once is not None and not in_parts.is_a_guess:
+            assert (at_once.cap == in_parts.cap).all()
+            assert (at_once.limit == in_parts.limit).all()
+
+
+def test_too_many_different_clients_are_refused_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(sites, "MOST_SITES", 10)
+    with pytest.raises(InputError, match="20 clients that all differ"):
+        exact.solve(random_problem(0, 20))

@@ -80,7 +80,8 @@ def show_cell(cell: Any) -> str:
         typical, low, high = (show_cell(cell[key]) for key in ("typical", "low", "high"))
         return typical if low == high else f"{typical} ({low} to {high})"
     if isinstance(cell, int | float):
-        return f"{cell:.0f}" if abs(cell) >= 100 else f"{round(cell, 2):.3g}"
+        # Adding 0.0 turns the -0.0 that rounding leaves into 0.
+        return f"{cell:.0f}" if abs(cell) >= 100 else f"{round(cell, 2) + 0.0:.3g}"
     return str(cell)
 
 

@@ -112,8 +112,8 @@ def _one_case(
     ]
     label = f"{setting.title}, {change}"
     return rows, [
-        f"{label}, fixed: {CHANGES[change].reason}, so it slows down by {fixed[0].typical:.1f} %, where"
-        f" the paper prints {printed.fixed:g} %.",
+        f"{label}, fixed: {CHANGES[change].reason}, so it slows down by"
+        f" {fixed[0].typical:.1f} %, where the paper prints {printed.fixed:g} %.",
         f"{label}, new: {_verdict(printed, least)}.",
     ]
 
