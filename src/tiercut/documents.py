@@ -164,17 +164,22 @@ def to_json(value: Any) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` whole or not at all, even if the process or the machine dies now."""
+    """Write `text` to `path` whole or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write `data` to `path` whole or not at all, even if the process or the machine dies now."""
     try:
         if path.exists() and not path.is_file():  # /dev/stdout, a pipe: written to, never replaced
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(data)
             return
         target = Path(os.path.realpath(path))  # where a link points to, so that the link stays
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(temporary, 0o644)

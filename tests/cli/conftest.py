@@ -19,6 +19,12 @@ def run_well(*words):
     return result
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Files without a folder of their own are written into an empty one."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def tiercut():
     """Run `tiercut WORDS` in this process, where it must succeed."""

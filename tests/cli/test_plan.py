@@ -313,7 +313,9 @@ def test_no_point_of_the_frontier_is_beaten_by_another(frontier):
     assert frontier["version"] == 1
     assert len(measures) == len(set(measures)) >= 2
     assert not any(
-        a != b and all(x <= y for x, y in zip(a, b, strict=True)) for a in measures for b in measures
+        a != b and all(x <= y for x, y in zip(a, b, strict=True))
+        for a in measures
+        for b in measures
     )
 
 
@@ -344,16 +346,19 @@ def test_the_frontier_can_be_printed_and_plotted_as_png(as_json, tiercut, inputs
 # -------------------------------------------------------------------------------- lists of layers
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=8))
 def test_layers_are_listed_once_in_the_order_given(layers):
     assert parse_layers(" , ".join(map(str, layers))) == tuple(dict.fromkeys(layers))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 99), st.integers(0, 99))
 def test_a_range_of_layers_includes_both_ends(low, more):
     assert parse_layers(f"{low}-{low + more}") == tuple(range(low, low + more + 1))
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="0123456789,- x", max_size=5))
 def test_any_other_text_is_refused_in_a_sentence(text):
     try:

@@ -6,10 +6,11 @@ its pyplot, which keeps figures in global state, is not used at all.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tiercut.documents import write_bytes
 from tiercut.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,18 +40,12 @@ def save_plot(figure: Figure, path: Path) -> None:
     from matplotlib import rc_context
 
     check_format(path)
-    beside = path.with_name(f".{path.name}.partial")
     # Without dates and random identifiers the same plot gives the same file.
     metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with rc_context({"svg.hashsalt": "tiercut"}):
-            figure.savefig(beside, format=path.suffix[1:].lower(), dpi=160, metadata=metadata)
-        beside.replace(path)
-    except OSError as problem:
-        with suppress(OSError):
-            beside.unlink()
-        raise InputError(f"{path}: cannot be written: {problem.strerror}") from None
+    picture = BytesIO()
+    with rc_context({"svg.hashsalt": "tiercut"}):
+        figure.savefig(picture, format=path.suffix[1:].lower(), dpi=160, metadata=metadata)
+    write_bytes(path, picture.getvalue())
 
 
 def check_format(path: Path) -> None:

@@ -132,7 +132,8 @@ def _verdict(printed: PrintedIncrease, least: Spread) -> str:
     if printed.new < least.low:
         return (
             f"on every fleet even the best plan is at least {least.low:.1f} % slower (proved), so"
-            f" the paper's +{printed.new:g} % does not follow from its equations here"
+            f" the paper's +{printed.new:g} % does not follow from its equations with the change as"
+            f" made here"
         )
     return (
         f"the least possible increase lies between {least.low:.1f} % and {least.high:.1f} %,"

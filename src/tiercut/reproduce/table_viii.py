@@ -135,8 +135,8 @@ def _verdict(printed: PrintedSearch, compared: dict[str, _Comparison]) -> str:
         f"Algorithm 2 is at most {most:.1f} % above the best there is, where the paper prints"
         f" {printed.suboptimality:g} %, and {scan.typical:.1f} times as fast as the greedy scan,"
         f' where it prints {printed.speedup:g} against an "exhaustive search" that it does not'
-        f" describe and that cannot have tried every plan; `exact` takes {exact.typical:.2g} times as"
-        f" long to plan as Algorithm 2."
+        f" describe and that cannot have tried every plan; `exact` takes {exact.typical:.2g} times"
+        f" as long to plan as Algorithm 2."
     )
 
 
