@@ -14,7 +14,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -95,26 +95,35 @@ def cost_of_a_plan(clients: int) -> dict[str, Any]:
     return {"clients": clients, "ms": median(times), "of_allowed_50_ms": median(times) / 50}
 
 
-def compare(problems: Iterable[Problem]) -> dict[str, Any]:
-    """`exact` against `paper` on the same problems, CPU time and seconds of the plans."""
-    gaps, exact_times, time_ratios, excess = [], [], [], []
-    solve(problem("small", paper_fleet("vgg11", 30, 0)))  # loads what a first call loads
-    for one in problems:
-        exact, exact_time = timed(one, "exact")
-        paper, paper_time = timed(one, "paper")
-        gaps.append(exact.gap)
-        exact_times.append(exact_time)
-        time_ratios.append(exact_time / paper_time)
-        excess.append(paper.seconds.round / exact.seconds.round - 1)
+@dataclass(frozen=True)
+class Match:
+    """`exact` against `paper` on one problem, in CPU seconds."""
+
+    gap: float
+    exact_seconds: float
+    paper_seconds: float
+    paper_slower_by: float
+
+
+def compare(one: Problem) -> Match:
+    exact, exact_seconds = timed(one, "exact")
+    paper, paper_seconds = timed(one, "paper")
+    assert exact.gap is not None
+    excess = paper.seconds.round / exact.seconds.round - 1
+    return Match(exact.gap, exact_seconds, paper_seconds, excess)
+
+
+def summary(matches: list[Match]) -> dict[str, Any]:
+    ratios = [match.exact_seconds / match.paper_seconds for match in matches]
     return {
-        "problems": len(gaps),
-        "gap_median": median(gaps),
-        "gap_max": max(gaps),
-        "cpu_seconds_median": median(exact_times),
-        "cpu_seconds_max": max(exact_times),
-        "cpu_time_over_papers_median": median(time_ratios),
-        "cpu_time_over_papers_max": max(time_ratios),
-        "paper_slower_by_median": median(excess),
+        "problems": len(matches),
+        "gap_median": median(match.gap for match in matches),
+        "gap_max": max(match.gap for match in matches),
+        "cpu_seconds_median": median(match.exact_seconds for match in matches),
+        "cpu_seconds_max": max(match.exact_seconds for match in matches),
+        "cpu_time_over_papers_median": median(ratios),
+        "cpu_time_over_papers_max": max(ratios),
+        "paper_slower_by_median": median(match.paper_slower_by for match in matches),
     }
 
 
@@ -126,14 +135,19 @@ def timed(one: Problem, solver: str) -> tuple[Plan, float]:
 
 def paper_settings(counts: tuple[int, ...], seeds: int) -> dict[str, Any]:
     """Four models, every seed; all candidate cuts, and the cuts around the paper's own choice."""
-    return {
-        f"{model}, N = {clients}, {name}": compare(
-            problem(model, paper_fleet(model, clients, seed), cuts) for seed in range(seeds)
-        )
-        for model in EXAMPLES
-        for clients in counts
-        for name, cuts in (("all cuts", None), ("paper's cuts", PAPER_CUTS[model]))
-    }
+    solve(problem("small", paper_fleet("vgg11", 30, 0)))  # loads what a first call loads
+    result: dict[str, Any] = {}
+    for name in ("all cuts", "paper's cuts"):
+        everything: list[Match] = []
+        for model in EXAMPLES:
+            cuts = None if name == "all cuts" else PAPER_CUTS[model]
+            for clients in counts:
+                fleets = [paper_fleet(model, clients, seed) for seed in range(seeds)]
+                matches = [compare(problem(model, fleet, cuts)) for fleet in fleets]
+                result[f"{name}, {model}, N = {clients}"] = summary(matches)
+                everything += matches
+        result[f"{name}, everything"] = summary(everything)
+    return result
 
 
 def different_clients(clients: int, seeds: int, time_limit: float | None) -> dict[str, Any]:

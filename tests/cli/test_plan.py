@@ -1,5 +1,4 @@
 import json
-import math
 
 import pytest
 from hypothesis import given, settings
@@ -358,12 +357,8 @@ def test_a_range_of_layers_includes_both_ends(low, more):
     assert parse_layers(f"{low}-{low + more}") == tuple(range(low, low + more + 1))
 
 
-@settings(deadline=None)
-@given(st.text(alphabet="0123456789,- x", max_size=5))
+@pytest.mark.parametrize("text", ["", ",", "x", "3-", "-3", "3,,4", "3-4-5", "3.5", "3 4"])
 def test_any_other_text_is_refused_in_a_sentence(text):
-    try:
-        layers = parse_layers(text)
-    except InputError as error:
-        assert repr(text) in str(error)
-    else:
-        assert all(math.isfinite(layer) for layer in layers)
+    with pytest.raises(InputError) as caught:
+        parse_layers(text)
+    assert repr(text) in str(caught.value)

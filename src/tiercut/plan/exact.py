@@ -47,6 +47,7 @@ LEAF = 1e-4
 """Boxes whose sides are below this share of a round are no longer split."""
 MOST_PAIRS = 1_000_000
 """Beyond so many pairs of members and hosts only counting is affordable."""
+SMALL_FLEET_SECONDS = 60.0
 MOST_SECONDS = 4.0
 """What one integer program may take."""
 MOST_VARIABLES = 20_000
@@ -83,6 +84,10 @@ class Effort:
         self.patience = patience
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
 
+    def is_late(self) -> bool:
+        """Whether a time limit is over."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
     def remaining_seconds(self, most: float) -> float:
         """Seconds that a single step may take."""
         if self.deadline is None:
@@ -94,7 +99,7 @@ class Effort:
         if gap <= smallest_gap:
             return True
         if self.deadline is not None:
-            return time.monotonic() >= self.deadline
+            return self.is_late()
         units = self.spent / WORK_UNIT
         return any(gap <= good and units >= after for good, after in self.patience)
 
@@ -211,6 +216,9 @@ class Search:
             self.prices[h, v] = Prices(np.ones(len(self.sites)))
             box = Box(limits.floor, tuple(math.inf for _ in limits.floor))
             start = limits.cost(limits.floor)
+            if self.effort.is_late():
+                self._push(start, limits, box)  # no time to look at it: only the floor is proved
+                continue
             most = min(self._goal(), limits.worst())
             bound, feasible = self._raise_bound(limits, box, start, most, steps=ROOT_STEPS)
             if feasible is None:
@@ -360,7 +368,8 @@ class Search:
             self.effort.spent += 20_000.0 * program.variables
             enough = self.effort.accepts(1 - bound / self.seconds, self.tolerance)
             if program.variables <= self.most_variables and not enough:
-                answer = program.solve(self.effort.remaining_seconds(MOST_SECONDS))
+                most_seconds = SMALL_FLEET_SECONDS if self.small else MOST_SECONDS
+                answer = program.solve(self.effort.remaining_seconds(most_seconds))
                 if answer.served_by is not None:
                     self._consider(node.limits.h, node.limits.v, answer.served_by)
                 bound = max(bound, answer.lower_bound)
@@ -424,6 +433,8 @@ class Search:
         if not self._try(limits, box, self.seconds * (1 - WORTHWHILE)):
             return
         for _ in range(DESCENTS):
+            if self.effort.is_late():
+                return
             middle = (low + self.seconds) / 2
             if self.seconds - low < WORTHWHILE * self.seconds:
                 return

@@ -1,0 +1,15 @@
+"""The benchmarks run; what they say is for people to read."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_quick_benchmark_runs_and_finds_what_must_not_change():
+    command = [sys.executable, "benchmarks/speed/run.py", "--quick"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "without_torch True" in result.stdout
+    assert "paper's cuts, everything: problems 4" in result.stdout
