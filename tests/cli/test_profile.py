@@ -136,11 +136,9 @@ def test_every_shipped_model_is_offered(refusal):
     assert all(name in said for name in SHIPPED)
 
 
-@pytest.mark.xfail(reason="--fleet and --name without --measure are silently ignored")
 def test_a_fleet_without_measuring_is_refused(refusal, fleet):
     assert "--measure" in refusal("profile", "small", "--fleet", fleet)
 
 
-@pytest.mark.xfail(reason="writes an entry that fleet files refuse")
 def test_a_device_without_examples_is_refused(refusal, own):
     assert "examples" in refusal("profile", own, "--measure", "--batch", 2, "--examples", 0)

@@ -93,13 +93,11 @@ def test_only_allowed_clients_take_others_in():
     assert cheap.placement.aggregator_of.tolist() == [3, 3, 3, 3]
 
 
-@pytest.mark.xfail(reason="the wished-for number is overwritten while halving")
 def test_a_fixed_number_stays_fixed():
     _, cheap = fewer(problem_of(one_strong_three_weak(), aggregators=3), 1e6)
     assert len(cheap.placement.aggregators) == 3
 
 
-@pytest.mark.xfail(reason="halving takes it that fewer is always slower")
 def test_one_is_found_where_two_and_three_would_be_too_slow():
     """Cut at 4, the strong client must do layer 4 for all; cut at 3, only layer 2's output hurts.
 

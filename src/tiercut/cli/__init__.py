@@ -17,7 +17,7 @@ import typer
 
 from tiercut import __version__
 from tiercut.cli import cost, fleet, plan, profile, replan, reproduce, timeline
-from tiercut.errors import BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE, TiercutError
+from tiercut.errors import BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE, InputError, TiercutError
 
 app = typer.Typer(
     name="tiercut",
@@ -68,8 +68,17 @@ def main() -> None:
         _fail(str(error), error.exit_code)
     except Interrupted:
         _fail("interrupted; nothing that was already written is lost", INTERRUPTED_EXIT_CODE)
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+    except SystemExit as stop:
+        # The reader of our output went away, as `| head` does. Typer calls that a failure.
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _fail(
+            f"{error.strerror or error}: {error.filename or 'standard output'}",
+            InputError.exit_code,
+        )
     except Exception as error:
         if os.environ.get("TIERCUT_DEBUG"):
             traceback.print_exc()

@@ -111,11 +111,12 @@ def cost_model(name: str) -> CostModel:
 
 def load_profile(name_or_path: str) -> Profile:
     """A profile file, or the shipped profile of that name."""
-    from tiercut.models.profile import SHIPPED, read_profile, shipped_profile
+    from tiercut.models.profile import read_profile, shipped_profile
 
-    if name_or_path in SHIPPED and not Path(name_or_path).exists():
+    path = Path(name_or_path)
+    if not path.exists() and path.suffix == "":
         return shipped_profile(name_or_path)
-    return read_profile(Path(name_or_path))
+    return read_profile(path)
 
 
 def scenario_profile(section: ModelSection) -> Profile:
@@ -132,13 +133,19 @@ def scenario_profile(section: ModelSection) -> Profile:
     return trace(build_model(section.name, input_shape=section.input_shape))
 
 
+MOST_LAYERS = 10_000
+
+
 def parse_layers(text: str) -> tuple[int, ...]:
     """Layers such as "7,8" or "3-8"."""
     layers: list[int] = []
     try:
         for part in text.split(","):
             first, dash, last = part.strip().partition("-")
-            layers.extend(range(int(first), int(last) + 1) if dash else [int(first)])
+            run = range(int(first), int(last) + 1) if dash else range(int(first), int(first) + 1)
+            if len(run) > MOST_LAYERS:
+                raise InputError(f"{text!r} names {len(run)} layers; no model has as many")
+            layers.extend(run)
     except ValueError:
         raise InputError(f"{text!r} is no list of layers; write '7,8' or '3-8'") from None
     return tuple(dict.fromkeys(layers))
@@ -152,6 +159,12 @@ def parse_shape(text: str | None) -> tuple[int, ...] | None:
         return tuple(int(size) for size in text.lower().split("x"))
     except ValueError:
         raise InputError(f"{text!r} is no input shape; write it like '3x32x32'") from None
+
+
+def check_svg(path: Path | None) -> None:
+    """Refuse to write an SVG picture into a file that is called something else."""
+    if path is not None and path.suffix.lower() != ".svg":
+        raise InputError(f"{path}: this picture is an SVG; give it a name that ends in .svg")
 
 
 def deliver(text: str, output: Path | None) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,16 +18,17 @@ from tiercut.cli.inputs import (
     OutputOption,
     ProfileOption,
     ScenarioArgument,
+    check_svg,
     deliver,
     read_inputs,
 )
+from tiercut.cli.progress import counting, watching
 from tiercut.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from tiercut.fleet import Fleet
     from tiercut.plan.plan import Plan
     from tiercut.plan.problem import Problem, Wishes
-    from tiercut.plan.solution import Progress
 
 CutsOption = Annotated[
     str | None, typer.Option("--cuts", help="Candidate cut layers, such as 7,8 or 3-8 [all].")
@@ -92,7 +91,17 @@ def plan(
     wishes = read_wishes(inputs.fleet, aggregator_layer, share, aggregators, allow, forbid)
     problem = make_problem(inputs, cuts, solver_named(name).scheme, wishes)
     _refuse_groups_without_tiers(problem, name, {"--slack": slack, "--pareto": pareto})
+    check_svg(picture)
+    if slack is not None and wishes.aggregators is not None:
+        raise InputError("--slack looks for the number of aggregators; leave --aggregators away")
     if pareto is not None:
+        others = {"--slack": slack, "--picture": picture, "--time-limit": time_limit}
+        ignored = [option for option, value in others.items() if value is not None]
+        if ignored or name != "exact":
+            raise InputError(
+                f"--pareto makes many plans with --solver exact; leave"
+                f" {ignored[0] if ignored else '--solver'} away"
+            )
         _show_frontier(problem, pareto, json, output)
         return
     with watching("planning") as progress:
@@ -170,23 +179,6 @@ def read_wishes(
     return Wishes(aggregator_layer, aggregators, allowed, frozenset(pairs))
 
 
-@contextmanager
-def watching(what: str) -> Iterator[Progress]:
-    """A line on standard error that follows a search; it goes away when the search ends."""
-    from rich.console import Console
-
-    from tiercut.units import show_time
-
-    with Console(stderr=True).status(f"{what} ...") as status:
-
-        def show(seconds: float, lower_bound: float) -> None:
-            if seconds < math.inf:
-                gap = 1 - lower_bound / seconds
-                status.update(f"{what}: best {show_time(seconds)}, within {gap:.2%} of optimal")
-
-        yield show
-
-
 def _slack(text: str, made: Plan) -> float:
     from tiercut.units import FRACTION, parse
 
@@ -200,18 +192,14 @@ def _slack(text: str, made: Plan) -> float:
 
 def _show_frontier(problem: Problem, picture: Path, json: bool, output: Path | None) -> None:
     """Find the frontier, plot it, and write or show its points."""
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
     from tiercut.documents import to_json
     from tiercut.plan.pareto import frontier
     from tiercut.report.frontier import plot_frontier
+    from tiercut.report.plots import check_format
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("searching the frontier", total=None)
-        points = frontier(
-            problem, lambda done, total: bar.update(task, completed=done, total=total)
-        )
+    check_format(picture)
+    with counting("searching the frontier") as count:
+        points = frontier(problem, count)
     found = [point.to_dict() for point in points]
     plot_frontier(found, picture)
     typer.echo(f"wrote {picture}", err=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tiercut.cli.inputs import JsonOption, OutputOption, deliver, parse_shape
+from tiercut.cli.progress import counting
 from tiercut.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -43,9 +45,16 @@ def profile(
     from tiercut.models.trace import trace
     from tiercut.models.zoo import build_model
 
+    if not measure and (fleet is not None or name is not None):
+        raise InputError("--fleet and --name are for what is measured; give --measure as well")
+    if examples < 1:
+        raise InputError(f"--examples is {examples}; expected at least 1")
+    device = name or platform.node() or "this-device"
+    if fleet is not None:
+        _client_of(fleet, device)  # before measuring for seconds
     built = build_model(model, input_shape=parse_shape(input_shape))
     if measure:
-        entry = _measured_entry(built, batch, name, examples)
+        entry = _measured_entry(built, batch, device, examples)
         if fleet is not None:
             _update_fleet(fleet, entry)
         else:
@@ -80,47 +89,46 @@ def show_profile(traced: Profile) -> None:
     Console().print(table)
 
 
-def _measured_entry(
-    model: LayeredModel, batch: int, name: str | None, examples: int
-) -> dict[str, Any]:
+def _measured_entry(model: LayeredModel, batch: int, name: str, examples: int) -> dict[str, Any]:
     """The device it runs on, as a client of a fleet file."""
-    import platform
-
-    from rich.console import Console
-    from rich.progress import Progress
-
     from tiercut.models.measure import measure
     from tiercut.units import show_throughput
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("measuring", total=model.depth)
+    with counting("measuring") as count:
 
         def show(index: int, layer: str) -> None:
-            progress.update(task, completed=index - 1, description=f"measuring {layer}")
+            count(index - 1, model.depth, f"measuring {layer}")
 
         result: Measurement = measure(model, batch=batch, on_layer=show)
     typer.echo(f"this device runs {model.name} at {show_throughput(result.throughput)}", err=True)
     return {
-        "name": name or platform.node() or "this-device",
+        "name": name,
         "throughput": result.throughput,
         "examples": examples,
         "layer_throughput": list(result.layer_throughput),
     }
 
 
-def _update_fleet(path: Path, entry: dict[str, Any]) -> None:
-    """Put the measured throughputs into the fleet file's client of the same name."""
-    from tiercut.documents import read_json, to_json, write_text
+def _client_of(path: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A fleet file's JSON object, and in it the client called `name`."""
+    from tiercut.documents import read_json
     from tiercut.fleet import fleet_from_dict
 
     data = read_json(path)
     names = fleet_from_dict(data, str(path)).names
-    if entry["name"] not in names:
+    if name not in names:
         raise InputError(
-            f"{path}: there is no client {entry['name']!r}{nearest(entry['name'], names)};"
-            f" name one of its clients with --name, or add this device to the file first"
+            f"{path}: there is no client {name!r}{nearest(name, names)}; name one of its clients"
+            f" with --name, or add this device to the file first"
         )
-    client = data["clients"][names.index(entry["name"])]
+    return data, data["clients"][names.index(name)]
+
+
+def _update_fleet(path: Path, entry: dict[str, Any]) -> None:
+    """Put the measured throughputs into the fleet file's client of the same name."""
+    from tiercut.documents import to_json, write_text
+
+    data, client = _client_of(path, entry["name"])
     client.update(throughput=entry["throughput"], layer_throughput=entry["layer_throughput"])
     write_text(path, to_json(data))
     typer.echo(f"wrote {entry['name']} into {path}", err=True)

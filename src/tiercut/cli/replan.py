@@ -21,7 +21,8 @@ from tiercut.cli.inputs import (
     parse_layers,
     read_inputs,
 )
-from tiercut.cli.plan import CutsOption, show_plan, watching
+from tiercut.cli.plan import CutsOption, show_plan
+from tiercut.cli.progress import watching
 
 
 def replan(

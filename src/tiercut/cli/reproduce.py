@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from tiercut.cli.inputs import JsonOption, deliver
+from tiercut.cli.progress import counting
 
 if TYPE_CHECKING:
     from tiercut.reproduce.settings import Settings
@@ -63,15 +64,15 @@ def _command(name: str, scenarios: Path, output: Path) -> str:
 
 def _watched(make: Maker, settings: Settings, command: str) -> dict[str, Any]:
     """A table's result, made under a progress bar on standard error."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     from tiercut.reproduce.results import to_document
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with counting("reproducing") as count:
 
         def watch(items: Iterable[T], description: str) -> Iterable[T]:
-            return progress.track(list(items), description=description)
+            steps = list(items)
+            for done, item in enumerate(steps):
+                count(done, len(steps), description)
+                yield item
 
         return to_document(make(settings, watch=watch), command)
 

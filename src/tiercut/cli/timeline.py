@@ -15,8 +15,10 @@ from tiercut.cli.inputs import (
     JsonOption,
     ProfileOption,
     ScenarioArgument,
+    check_svg,
     deliver,
 )
+from tiercut.errors import InputError
 
 
 def timeline(
@@ -38,6 +40,9 @@ def timeline(
     from tiercut.documents import to_json
     from tiercut.report.gantt import draw_timeline
 
+    check_svg(output)
+    if lanes < 1:
+        raise InputError(f"--lanes is {lanes}; expected at least 1")
     inputs, placement, chosen = read_planned(
         scenario, fleet, profile, plan, scheme, batch, None, cost
     )

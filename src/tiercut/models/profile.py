@@ -108,7 +108,7 @@ def shipped_profile(name: str) -> Profile:
     if name not in SHIPPED:
         raise InputError(
             f"there is no shipped profile of {name!r}{nearest(name, SHIPPED)};"
-            f" expected one of {', '.join(SHIPPED)}"
+            f" expected a profile file or one of {', '.join(SHIPPED)}"
         )
     with resources.as_file(resources.files("tiercut.models") / "profiles" / f"{name}.json") as path:
         return read_profile(path)

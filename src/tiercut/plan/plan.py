@@ -138,6 +138,13 @@ class PlanFile(Document):
         """The decision in the file."""
         served_by = np.array(self.aggregator_of, dtype=np.int64)
         three_tiers = scheme_named(self.scheme).three_tiers
+        astray = (served_by < 0) | (served_by >= len(served_by))
+        if astray.any():
+            n = int(np.argmax(astray))
+            raise InputError(
+                f"{source}: aggregator_of[{n}] is {served_by[n]}; expected a client's index, 0 to"
+                f" {len(served_by) - 1}"
+            )
         if self.cut_layers is not None:
             if three_tiers:
                 raise InputError(f"{source}: cut_layers is for two tiers; {self.scheme} has three")
@@ -157,8 +164,15 @@ class PlanFile(Document):
 
     def check_clients(self, names: tuple[str, ...], source: str) -> None:
         """Refuse a fleet whose clients are not the ones the plan was made for, in that order."""
-        if self.clients is None or self.clients == names or len(self.clients) != len(names):
-            return  # without names there is nothing to compare; lengths are compared elsewhere
+        if self.clients is None or self.clients == names:
+            return
+        if len(self.clients) != len(self.aggregator_of):
+            raise InputError(
+                f"{source}: clients has {len(self.clients)} names and aggregator_of"
+                f" {len(self.aggregator_of)} entries; expected one name per client"
+            )
+        if len(self.clients) != len(names):
+            return  # another fleet altogether: check_placement says so
         n = next(n for n, name in enumerate(self.clients) if name != names[n])
         raise InputError(
             f"{source}: the plan's client {n} is {self.clients[n]!r} and the fleet's is"

@@ -75,7 +75,7 @@ def carry_over(
 ) -> tuple[Placement, tuple[str, ...], tuple[str, ...]]:
     """The old plan on the new fleet, and the names of those who left and joined.
 
-    Clients are known by name. Who lost its aggregator, or is new, serves itself.
+    Clients are known by name. Who lost its aggregator or the link to it, or is new, serves itself.
     """
     before = old.placement(source)
     names = old.clients
@@ -96,6 +96,8 @@ def carry_over(
     for name, aggregator in zip(names, before.aggregator_of.tolist(), strict=True):
         if name in now and names[aggregator] in now:
             served_by[now[name]] = now[names[aggregator]]
+    alone = np.arange(len(fleet))
+    served_by = np.where(fleet.links.pairs(alone, served_by) > 0, served_by, alone)
     left = tuple(name for name in names if name not in now)
     joined = tuple(name for name in fleet.names if name not in set(names))
     h, v = int(before.aggregator_layers[0]), int(before.cut_layers[0])
