@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FORBIDDEN = 1e6
-ATTEMPTS = 12
+ATTEMPTS = 8
 PART_OF_FLEET = 700
 """Members of a large fleet that are placed together."""
 

@@ -41,7 +41,7 @@ DESCENTS = 5
 WORTHWHILE = 2e-4
 """Improvements of a plan below this share of a round are not looked for."""
 MANY_SITES = 300
-"""With more sites than this, looking at pairs is so dear that the best (h, v) is guessed first."""
+"""With more sites than this, pairs are so many that a sample of the fleet is searched first."""
 SAMPLE = 100
 LEAF = 1e-4
 """Boxes whose sides are below this share of a round are no longer split."""
@@ -183,10 +183,12 @@ class Search:
     def _first_plan(self) -> None:
         """Something to improve on: everybody alone, or the greedy plan if a number is fixed."""
         wanted = self.problem.wishes.aggregators
-        for h, v in self.problem.layer_pairs():
-            if wanted is None:
+        pairs = self.problem.layer_pairs()
+        if wanted is None:
+            for v, h in {v: h for h, v in pairs}.items():  # alone, a client's h makes no difference
                 self._consider(h, v, np.arange(len(self.problem.fleet)))
-                continue
+            return
+        for h, v in pairs:
             for candidate in greedy_candidates(self.problem, h, v, [wanted]):
                 self._consider(h, v, candidate.placement.aggregator_of)
 
@@ -210,9 +212,9 @@ class Search:
     def _open_roots(self) -> None:
         """A first bound and a first plan for every (h, v); most are refuted by a better one's."""
         scout = self._scout()
-        pairs = self.problem.layer_pairs() if scout is None else scout.ranked_pairs()
-        for h, v in pairs:
-            limits = Limits(self.sites, h, v)
+        roots = [Limits(self.sites, h, v) for h, v in self.problem.layer_pairs()]
+        for limits in sorted(roots, key=Limits.estimate):
+            h, v = limits.h, limits.v
             self.prices[h, v] = Prices(np.ones(len(self.sites)))
             box = Box(limits.floor, tuple(math.inf for _ in limits.floor))
             start = limits.cost(limits.floor)
@@ -251,16 +253,6 @@ class Search:
         scout = Search(replace(self.problem, fleet=sample), None)
         scout.run()
         return scout
-
-    def ranked_pairs(self) -> list[tuple[int, int]]:
-        """Every (h, v), the best ones first."""
-        bounds = {}
-        for h, v in self.problem.layer_pairs():
-            limits = Limits(self.sites, h, v)
-            box = Box(limits.floor, tuple(math.inf for _ in limits.floor))
-            start = limits.cost(limits.floor)
-            bounds[h, v], _ = self._raise_bound(limits, box, start, 4 * self.seconds, 12)
-        return sorted(bounds, key=bounds.__getitem__)
 
     def thresholds_of(self, h: int, v: int) -> tuple[float, ...] | None:
         """What the best plan needs of each threshold, if it is one of this (h, v)."""
@@ -326,10 +318,10 @@ class Search:
 
     def _possible(self, limits: Limits, seconds: float, box: Box) -> bool:
         """Whether even the dearest test does not refute `seconds` in `box`."""
-        if self._relax(limits, seconds, box) is None:
-            return False
-        # A plan with a fixed number of aggregators is a plan: what refutes all refutes it, too.
-        relaxation = relax(limits, seconds, box)
+        relaxation = self._relax(limits, seconds, box)
+        if relaxation is not None and relaxation.is_a_guess:
+            # A plan with a fixed number of aggregators is a plan: what refutes all refutes it too.
+            relaxation = relax(limits, seconds, box)
         if relaxation is None or relaxation.size > MOST_PAIRS:
             return relaxation is not None
         self.effort.spent += 15_000.0 + 5 * relaxation.size

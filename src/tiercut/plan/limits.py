@@ -133,6 +133,22 @@ class Limits:
         """The round's seconds when all thresholds are used up."""
         return 2 * thresholds[0] + self.weight * sum(thresholds[1:])
 
+    def estimate(self) -> float:
+        """A rough guess of the best round: all clients share the middle layers in proportion.
+
+        It only decides which (h, v) is looked at first.
+        """
+        count = self.sites.count
+        hops = self.sites.seconds_per_byte
+        hop = self.hop_bytes * float(np.median(hops[0, 1:])) if len(hops) > 1 else 0.0
+        shared = count.sum() / (count / np.maximum(self.hosting, NO_WORK)).sum()
+        uplink, fetch = float(np.median(self.uplink)), float(np.median(self.fetch))
+        slowest = float(self.weak.max())
+        forward = slowest + hop + shared + uplink
+        backward = max(self.server, 2 * slowest + hop + 2 * shared)
+        steps = self.sites.problem.work.epochs * self.sites.problem.batches
+        return float(2 * fetch + steps * (forward + backward))
+
     def worst(self) -> float:
         """Seconds that no plan exceeds, however bad, as long as it uses only links that exist."""
         hops = self.sites.seconds_per_byte
