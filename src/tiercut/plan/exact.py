@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from tiercut.cost import Placement, round_seconds
 from tiercut.errors import InfeasibleError
 from tiercut.plan.assign import assign
+from tiercut.plan.effort import FIXED_NUMBER_PATIENCE, PATIENCE, Effort
 from tiercut.plan.greedy import greedy_candidates
 from tiercut.plan.integer import PairProgram
 from tiercut.plan.limits import Box, Limits
@@ -54,13 +54,6 @@ MOST_VARIABLES = 20_000
 """The largest integer program worth trying."""
 PRICE_ITERATIONS = 8
 
-PATIENCE = ((0.001, 0.0), (0.0048, 1.0), (0.01, 40.0), (0.05, 400.0))
-"""Which gap is good enough after how much work (in units of about a tenth of a second)."""
-FIXED_NUMBER_PATIENCE = ((0.001, 0.0), (0.0048, 1.0), (0.02, 5.0), (1.0, 20.0))
-"""The same with a fixed number of aggregators, where only counting bounds, and gaps stay wider."""
-WORK_UNIT = 1e7
-"""Work is counted in what takes about ten nanoseconds on a laptop."""
-
 
 @dataclass(order=True)
 class Node:
@@ -70,38 +63,6 @@ class Node:
     tie: int
     limits: Limits = field(compare=False)
     box: Box = field(compare=False)
-
-
-class Effort:
-    """How much work was done, counted, so that results do not depend on the machine's speed.
-
-    With a time limit the clock decides instead, and only a closed gap ends the search earlier.
-    """
-
-    def __init__(self, time_limit: float | None, patience: tuple[tuple[float, float], ...]) -> None:
-        """Start counting."""
-        self.spent = 0.0
-        self.patience = patience
-        self.deadline = None if time_limit is None else time.monotonic() + time_limit
-
-    def is_late(self) -> bool:
-        """Whether a time limit is over."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
-
-    def remaining_seconds(self, most: float) -> float:
-        """Seconds that a single step may take."""
-        if self.deadline is None:
-            return most
-        return max(0.0, min(most, self.deadline - time.monotonic()))
-
-    def accepts(self, gap: float, smallest_gap: float) -> bool:
-        """Whether to stop at this gap now."""
-        if gap <= smallest_gap:
-            return True
-        if self.deadline is not None:
-            return self.is_late()
-        units = self.spent / WORK_UNIT
-        return any(gap <= good and units >= after for good, after in self.patience)
 
 
 def solve(

@@ -10,7 +10,7 @@ from tiercut.plan.plan import Plan, price
 from tiercut.plan.problem import Problem
 
 PATIENCE = ((1.0, 3.0),)
-"""How long one number of aggregators is tried (see tiercut.plan.exact.PATIENCE)."""
+"""How long one number of aggregators is tried (see tiercut.plan.effort)."""
 
 
 def with_fewest_aggregators(problem: Problem, plan: Plan, slack: float) -> Plan:
