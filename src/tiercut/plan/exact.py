@@ -52,7 +52,7 @@ MOST_SECONDS = 4.0
 """What one integer program may take."""
 MOST_VARIABLES = 20_000
 """The largest integer program worth trying."""
-PRICE_ITERATIONS = 8
+PRICE_ITERATIONS = 5
 
 
 @dataclass(order=True)
