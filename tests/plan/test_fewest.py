@@ -110,3 +110,10 @@ def test_one_is_found_where_two_and_three_would_be_too_slow():
     plan, cheap = fewer(problem, 1.0)
     assert true_fewest(problem, 2 * plan.seconds.round) == 1
     assert len(cheap.placement.aggregators) == 1
+
+
+def test_larger_fleets_halve_in_on_the_number():
+    problem = random_problem(1, 20)
+    plan, cheap = fewer(problem, 0.5)
+    assert len(cheap.placement.aggregators) < len(plan.placement.aggregators)
+    assert cheap.seconds.round <= plan.seconds.round * 1.5
