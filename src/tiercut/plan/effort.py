@@ -7,9 +7,9 @@ import time
 Patience = tuple[tuple[float, float], ...]
 """Pairs of a gap and the work, in units, after which that gap is good enough."""
 
-PATIENCE: Patience = ((0.001, 0.0), (0.0048, 0.4), (0.01, 40.0), (0.05, 400.0))
+PATIENCE: Patience = ((0.001, 0.0), (0.0048, 1.0), (0.01, 40.0), (0.05, 400.0))
 """Which gap is good enough after how much work (in units of about a tenth of a second)."""
-FIXED_NUMBER_PATIENCE: Patience = ((0.001, 0.0), (0.0048, 0.4), (0.02, 5.0), (1.0, 20.0))
+FIXED_NUMBER_PATIENCE: Patience = ((0.001, 0.0), (0.0048, 1.0), (0.02, 5.0), (1.0, 20.0))
 """The same with a fixed number of aggregators, where only counting bounds, and gaps stay wider."""
 WORK_UNIT = 1e7
 """Work is counted in what takes about ten nanoseconds on a laptop."""
