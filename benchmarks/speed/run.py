@@ -251,7 +251,7 @@ def markdown(result: dict[str, Any]) -> str:
     lines = ["# Speed", "", f"Made by `{result['command']}` on {result['device']}.", ""]
     for title, part in result["figures"].items():
         lines += [f"## {title}", "", "```", *flat(part), "```", ""]
-    if (HERE / "growth.svg").exists():
+    if "growth" in result["figures"]:
         lines += ["![seconds to plan against the number of clients](growth.svg)", ""]
     return "\n".join(lines)
 

@@ -46,12 +46,7 @@ def read_planned(
 
     planned = read_plan(plan)
     inputs = read_inputs(
-        scenario,
-        fleet,
-        profile,
-        batch=given(batch, planned.batch),
-        epochs=given(epochs, planned.epochs),
-        cost=given(cost, planned.cost),
+        scenario, fleet, profile, batch=batch, epochs=epochs, cost=cost, planned=planned
     )
     planned.check_clients(inputs.fleet.names, str(plan))
     chosen = scheme_named(given(scheme, planned.scheme))

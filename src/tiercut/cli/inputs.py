@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tiercut.cost import SchemeCost, Workload
     from tiercut.fleet import Fleet
     from tiercut.models.profile import Profile
+    from tiercut.plan.plan import PlanFile
     from tiercut.scenario import CostModel, ModelSection, Scenario
 
 ScenarioArgument = Annotated[
@@ -62,8 +63,9 @@ def read_inputs(
     batch: int | None = None,
     epochs: int | None = None,
     cost: str | None = None,
+    planned: PlanFile | None = None,
 ) -> Inputs:
-    """The values that a verb's options stand for."""
+    """The values that a verb's options stand for; a plan's own win over the scenario's."""
     from tiercut.cost import Workload
     from tiercut.fleet import build_fleet, read_fleet
     from tiercut.scenario import TrainingSection, read_scenario
@@ -83,8 +85,10 @@ def read_inputs(
     else:
         assert read is not None
         devices = build_fleet(read.fleet, Seeds(read.seed))
-    work = Workload(model, given(batch, training.batch), given(epochs, training.epochs))
-    return Inputs(read, devices, work, cost_model(given(cost, read.plan.cost if read else "paper")))
+    usual = planned if planned is not None else training
+    usual_cost = planned.cost if planned is not None else read.plan.cost if read else "paper"
+    work = Workload(model, given(batch, usual.batch), given(epochs, usual.epochs))
+    return Inputs(read, devices, work, cost_model(given(cost, usual_cost)))
 
 
 T = TypeVar("T")

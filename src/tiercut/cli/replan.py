@@ -17,7 +17,6 @@ from tiercut.cli.inputs import (
     ProfileOption,
     ScenarioArgument,
     deliver,
-    given,
     parse_layers,
     read_inputs,
 )
@@ -51,15 +50,10 @@ def replan(
     if not scheme.three_tiers:
         raise InputError(f"{plan}: {scheme.title} has no groups to plan again; use `tiercut plan`")
     inputs = read_inputs(
-        scenario,
-        fleet,
-        profile,
-        batch=given(batch, old.batch),
-        epochs=given(epochs, old.epochs),
-        cost=given(cost, old.cost),
+        scenario, fleet, profile, batch=batch, epochs=epochs, cost=cost, planned=old
     )
     candidates = parse_layers(cuts) if cuts is not None else old.cuts or inputs.cuts(None, scheme)
-    problem = Problem(inputs.fleet, inputs.work, candidates, inputs.cost)
+    problem = Problem(inputs.fleet, inputs.work, candidates, inputs.cost, scheme=scheme)
     with watching("planning again") as progress:
         result = plan_again(problem, old, str(plan), progress=progress)
     text = to_json({**result.to_dict(), "clients": list(inputs.fleet.names)})

@@ -269,7 +269,7 @@ class Search:
             self._settle(Node(bound, node.tie, limits, box))
             return
         middle = tuple((low + high) / 2 for low, high in zip(box.low, ceiling, strict=True))
-        self._try_point(limits, bound, middle)
+        self._descend(limits, bound, middle, free=1)
         self._push(bound, limits, box.at_most(axis, middle[axis]))
         self._push(bound, limits, box.at_least(axis, middle[axis]))
 
@@ -343,10 +343,6 @@ class Search:
             return False
         self._consider(limits.h, limits.v, served_by)
         return True
-
-    def _try_point(self, limits: Limits, low: float, thresholds: tuple[float, ...]) -> None:
-        """Look for the fastest plan with all thresholds but the first of the phases fixed."""
-        self._descend(limits, low, thresholds, free=1)
 
     def _polish(self, limits: Limits, low: float, times: int) -> None:
         """Improve the best plan by pressing on one of its thresholds at a time."""
