@@ -19,7 +19,7 @@ from tiercut.fleet import sample_fleet
 from tiercut.models.profile import SHIPPED, shipped_profile
 from tiercut.plan.problem import Problem
 from tiercut.plan.solve import SOLVERS, solve
-from tiercut.scenario import FleetSection, Scenario
+from tiercut.scenario import Event, FleetSection, Scenario
 from tiercut.seeds import Seeds
 
 ROOT = Path(__file__).parent.parent
@@ -109,11 +109,13 @@ def documented_scenario():
 
 
 def test_the_scenario_keys_are_those_of_the_sections():
-    uncommented = re.sub(r"^# (\w+ = )", r"\1", documented_scenario(), flags=re.MULTILINE)
+    uncommented = re.sub(r"^# (\w+ = |\[\[)", r"\1", documented_scenario(), flags=re.MULTILINE)
     shown = tomllib.loads(uncommented)
     assert set(shown) == set(Scenario.model_fields)
+    (event,) = shown["events"]
+    assert set(event) | {"clients"} == set(Event.model_fields)
     for name, field in Scenario.model_fields.items():
-        if name in ("name", "seed"):
+        if name in ("name", "seed", "events"):
             continue
         assert set(shown[name]) == set(field.annotation.model_fields), name
     check(Scenario, shown, "the guide")

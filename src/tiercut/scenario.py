@@ -97,11 +97,87 @@ class FleetSection(Document):
         return self
 
 
+class DataSection(Document):
+    """What is trained on, and how it is spread over the clients.
+
+    `name` is a known set, or a path: an image folder or an .npz file.
+    """
+
+    name: str = "digits"
+    dir: Path | None = Field(default=None, strict=False)
+    partition: Literal["iid", "dirichlet", "shards", "quantity"] = "iid"
+    alpha: float = Field(default=0.5, gt=0)
+    shards: int = Field(default=2, ge=1)
+    augment: bool = False
+
+
+Interval = Literal["batch", "epoch", "round"] | Annotated[int, Field(ge=1)]
+"""How often replicas on one host are averaged: at the end of every so many batches, epoch, round.
+
+At `batch` they are one shared model, with one optimiser state.
+"""
+
+
 class TrainingSection(Document):
-    """How a round runs: batch size B and epochs per round E."""
+    """How a round runs, and how many there are. B is `batch`, E is `epochs`."""
 
     batch: int = Field(default=32, ge=1, le=MOST_EXAMPLES)
     epochs: int = Field(default=3, ge=1, le=MOST_EXAMPLES)
+    rounds: int = Field(default=20, ge=1, le=MOST_EXAMPLES)
+    optimiser: Literal["sgd", "adam"] = "adam"
+    rate: float = Field(default=1e-4, gt=0)
+    momentum: float = Field(default=0.0, ge=0, lt=1)
+    weight_decay: float = Field(default=0.0, ge=0)
+    head: Literal["flat", "pooled"] | None = None
+    aggregator_interval: Interval | None = None
+    server_interval: Interval | None = None
+    participation: float = Field(default=1.0, gt=0, le=1)
+    client_dropout: float = Field(default=0.0, ge=0, lt=1)
+
+
+class EngineSection(Document):
+    """How training is executed; nothing here changes what is trained, only its rounding."""
+
+    name: Literal["stacked", "reference"] = "stacked"
+    executor: Literal["auto", "threads", "graph", "folded"] = "auto"
+    device: str = "auto"
+    precision: Literal["fp32", "tf32", "bf16", "fp64"] = "fp32"
+    threads: int | None = Field(default=None, ge=1)
+    checkpoint_every: int = Field(default=1, ge=1)
+
+
+class ProbeSection(Document):
+    """Algorithm 1: which cut layers keep accuracy."""
+
+    clients: int = Field(default=10, ge=1)
+    epochs: int = Field(default=5, ge=1)
+    threshold: float = Field(default=1.0, ge=0)
+    held_out: int = Field(default=2000, ge=1)
+
+
+class Event(Document):
+    """What happens to some clients before a round: other work, other rates, or they leave.
+
+    The clients are named, or a `share` of the fleet is drawn. `slow_down = 1.3` leaves each of them
+    its throughput over 1.3; `rates` are drawn anew for all their links.
+    """
+
+    round: int = Field(ge=1)
+    clients: tuple[str, ...] | None = Field(default=None, strict=False, min_length=1)
+    share: float | None = Field(default=None, gt=0, le=1)
+    slow_down: float | None = Field(default=None, gt=0)
+    rates: tuple[Rate, Rate] | None = Field(default=None, strict=False)
+    leave: bool = False
+
+    @model_validator(mode="after")
+    def _says_who_and_what(self) -> Self:
+        if (self.clients is None) == (self.share is None):
+            raise ValueError("an event names its clients, or gives their share; write one of them")
+        if self.slow_down is None and self.rates is None and not self.leave:
+            raise ValueError("an event changes nothing; give slow_down, rates or leave = true")
+        if self.rates is not None and not 0 < self.rates[0] <= self.rates[1]:
+            raise ValueError(f"rates run from {self.rates[0]:g} to {self.rates[1]:g}")
+        return self
 
 
 class PlanSection(Document):
@@ -119,14 +195,18 @@ class Scenario(Document):
     seed: int = Field(default=0, ge=0)
     model: ModelSection
     fleet: FleetSection = FleetSection()
+    data: DataSection = DataSection()
     training: TrainingSection = TrainingSection()
     plan: PlanSection = PlanSection()
+    probe: ProbeSection = ProbeSection()
+    engine: EngineSection = EngineSection()
+    events: tuple[Event, ...] = Field(default=(), strict=False)
 
 
 def read_scenario(path: Path) -> Scenario:
     """The scenario in a TOML file; paths inside it are relative to the file's folder."""
     data = read_toml(path)
-    for section, key in (("fleet", "file"), ("model", "profile")):
+    for section, key in (("fleet", "file"), ("model", "profile"), ("data", "dir")):
         table = data.get(section)
         if isinstance(table, dict) and isinstance(table.get(key), str):
             table[key] = str(path.parent / table[key])
