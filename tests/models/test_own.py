@@ -132,7 +132,7 @@ def test_an_unknown_input_shape_is_refused_with_both_remedies(module):
 
 @pytest.mark.parametrize("spec", ["./nets.py:make", "nets:", ":make", "a:b:c", "nets:make()"])
 def test_a_spec_that_names_no_function_is_refused(spec):
-    assert f"{spec!r} is no model; write your own as package.module:factory" in refusal(spec)
+    assert f"{spec!r} is no model; write your own as package.module:name" in refusal(spec)
 
 
 def test_a_module_that_does_not_exist_is_refused():

@@ -8,18 +8,16 @@ the factory or of what it returns.
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from torch import nn
 
-from tiercut.errors import InputError, nearest
+from tiercut.errors import InputError
 from tiercut.models.layered import LayeredModel, checked_shape
 from tiercut.models.trace import count_classes
+from tiercut.own import find_own, show_problem, working_directory_importable
 
 FEWEST_LAYERS: Final = 4
 """With h >= 2 and v >= 3, the first layer that can be left to the server is the fourth."""
@@ -29,8 +27,8 @@ Factory = Callable[..., Any]
 
 def build_own(spec: str, classes: int | None, input_shape: Sequence[int] | None) -> LayeredModel:
     """Build the model that the factory named by `spec` makes, ready to be cut in three."""
-    with _working_directory_importable():
-        factory = _find_factory(spec)
+    factory = _find_factory(spec)
+    with working_directory_importable():  # for what the factory imports when it is called
         made = _call_factory(spec, factory, classes)
     _refuse_other_types(spec, made)
     model = _as_layered(spec, made, _find_input_shape(spec, input_shape, factory, made))
@@ -47,47 +45,15 @@ def build_own(spec: str, classes: int | None, input_shape: Sequence[int] | None)
     return model
 
 
-@contextmanager
-def _working_directory_importable() -> Iterator[None]:
-    """Let a user's own file be imported from where the command is run, as `python -m` does."""
-    sys.path.insert(0, "")
-    try:
-        yield
-    finally:
-        sys.path.remove("")
-
-
 def _find_factory(spec: str) -> Factory:
-    module_name, _, name = spec.partition(":")
-    if not all(word.isidentifier() for word in (*module_name.split("."), name)):
-        raise InputError(
-            f"{spec!r} is no model; write your own as package.module:factory, such as"
-            f" my_models:make_net for the function make_net in my_models.py"
-        )
-    members = _import_members(spec, module_name)
-    if name not in members:
-        raise InputError(
-            f"{spec}: the module {module_name} has no {name!r}{nearest(name, members)}; name a"
-            f" function in it that returns the model"
-        )
-    factory = members[name]
+    factory = find_own(spec, "model", "my_models:make_net")
     # A model can be called too, but with a batch of samples and not to make a model.
     if isinstance(factory, nn.Module) or not callable(factory):
+        name, kind = spec.partition(":")[2], type(factory).__name__
         raise InputError(
-            f"{spec}: {name} is a {type(factory).__name__}, not a function; name a function that"
-            f" returns the model"
+            f"{spec}: {name} is a {kind}, not a function; name a function that returns the model"
         )
     return factory
-
-
-def _import_members(spec: str, module_name: str) -> dict[str, object]:
-    try:
-        return vars(importlib.import_module(module_name))
-    except Exception as problem:
-        raise InputError(
-            f"{spec}: the module {module_name} cannot be imported ({_show(problem)}); run tiercut"
-            f" in the folder that holds it, or install it"
-        ) from problem
 
 
 def _call_factory(spec: str, factory: Factory, classes: int | None) -> Any:
@@ -96,8 +62,8 @@ def _call_factory(spec: str, factory: Factory, classes: int | None) -> Any:
         return factory(classes=classes) if wants_classes and classes is not None else factory()
     except Exception as problem:
         raise InputError(
-            f"{spec}: the factory failed ({_show(problem)}); correct it until it returns a model"
-            f" when called without arguments"
+            f"{spec}: the factory failed ({show_problem(problem)}); correct it until it returns a"
+            f" model when called without arguments"
         ) from problem
 
 
@@ -130,7 +96,3 @@ def _as_layered(spec: str, made: Any, input_shape: tuple[int, ...]) -> LayeredMo
         made.input_shape = input_shape
         return made
     return LayeredModel.from_modules(made, name=spec, input_shape=input_shape)
-
-
-def _show(problem: Exception) -> str:
-    return f"{type(problem).__name__}: {problem}"

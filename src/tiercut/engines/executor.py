@@ -1,0 +1,80 @@
+"""What an executor does: train the rows of a bucket, batch by batch, in place.
+
+A bucket is a run of neighbouring rows whose models are cut at one layer, so that one computation
+serves them all. Executors differ in how they run it, never in what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tiercut.engines.chains import Chains
+from tiercut.engines.feed import Feed
+from tiercut.engines.optimiser import Optimiser
+from tiercut.engines.stack import Stack
+
+
+@dataclass(frozen=True, eq=False)
+class Bucket:
+    """Rows `first` to `last` (not included) of a stack, with the chains they compute."""
+
+    stack: Stack
+    chains: Chains
+    cut: int | None
+    first: int
+    last: int
+    shared: frozenset[str]
+    """Layers that several rows share as one model; their gradients are averaged every batch."""
+
+    @property
+    def optimiser(self) -> Optimiser:
+        """What every row trains with."""
+        return self.stack.task.optimiser
+
+    @property
+    def clients(self) -> NDArray[np.int64]:
+        """The client of each row."""
+        return self.stack.rows[self.first : self.last]
+
+
+class Executor(Protocol):
+    """Trains a bucket. `active` says which of its rows take part in a batch."""
+
+    bucket: Bucket
+
+    def train(self, feed: Feed, batches: range, present: NDArray[np.bool_]) -> None:
+        """Backward and update, batch after batch, for those rows that are present and have data."""
+
+    def backward(self, feed: Feed, batch: int, present: NDArray[np.bool_]) -> None:
+        """Put gradients into the stack (shared layers) or keep them (own layers)."""
+
+    def update(self, layers: Sequence[str] | None, rows: NDArray[np.bool_]) -> None:
+        """Step the own layers (None) or some shared ones of these rows."""
+
+    def take_losses(self) -> tuple[float, float]:
+        """The sums over samples of the local and the final loss since the last call."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to execute: where, and how precisely."""
+
+    device: torch.device
+    precision: str = "fp32"
+    threads: int = 1
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What weights are kept in."""
+        return torch.float64 if self.precision == "fp64" else torch.float32
+
+    @property
+    def autocast(self) -> torch.dtype | None:
+        """What products are computed in, if not in that."""
+        return torch.bfloat16 if self.precision == "bf16" else None

@@ -1,0 +1,296 @@
+"""Clients, aggregators and the server, as objects that pass messages. This reads like the paper.
+
+Every node is a host: it holds replicas of some layers, one per client it works for. Whether the
+messages travel through memory or over a network is the transport's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tiercut.engines.dropout import client_key
+from tiercut.engines.replica import Replica
+from tiercut.engines.task import Task
+from tiercut.engines.transport import (
+    SERVER,
+    Activations,
+    Address,
+    Gradients,
+    InMemory,
+    Message,
+    Weights,
+)
+from tiercut.scenario import Interval
+from tiercut.schemes import Part
+
+Layers = dict[str, dict[str, Tensor]]
+
+SHARED = "shared"
+"""In the place of a client: the one model that a host has for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Duty:
+    """What a host does for one client in this round."""
+
+    layers: Mapping[str, nn.Module]
+    head: str | None = None
+    """Which of the layers is the auxiliary head."""
+    below: Address = SERVER
+    """Who sends this client's activations, and gets the gradients."""
+    above: Address = SERVER
+    """Who gets what comes out of these layers."""
+
+
+class Host:
+    """A node that trains layers for clients, and averages them where it holds several."""
+
+    part: Part
+
+    def __init__(self, task: Task, address: Address, transport: InMemory) -> None:
+        self.task, self.address, self.transport = task, address, transport
+        self.replicas: dict[int, Replica] = {}
+        self.duties: dict[int, Duty] = {}
+        self.present: set[int] = set()
+        """The clients whose replicas train and are averaged now."""
+        self.losses: list[float] = []
+        self._master = Replica(task.optimiser, key=0)
+        transport.receivers[address] = self.receive
+
+    @property
+    def interval(self) -> Interval:
+        """How often this host averages."""
+        return self.task.scheme.interval(self.part)
+
+    def begin(self, duties: Mapping[int, Duty], taking_part: Set[int]) -> None:
+        """Take up a round's duties; whoever takes part and is served elsewhere now is forgotten."""
+        for n in taking_part - duties.keys():
+            self.replicas.pop(n, None)
+        self.duties, self.present = dict(duties), set(duties)
+        for n, duty in duties.items():
+            self.replica(str(n)).assign(duty.layers)
+        if self.interval == "batch":
+            needed = {name: m for duty in duties.values() for name, m in duty.layers.items()}
+            self._master.assign({**self._master.layers, **needed})
+
+    def _key(self, client: int) -> int:
+        return client_key(self.task.seeds, self.task.sources[client])
+
+    def replica(self, client: str) -> Replica:
+        """The replica of a client, by number, or the shared one; made where there is none yet."""
+        if client == SHARED:
+            return self._master
+        n = int(client)
+        if n not in self.replicas:
+            self.replicas[n] = Replica(self.task.optimiser, self._key(n))
+        return self.replicas[n]
+
+    def moments(self) -> Iterator[tuple[str, Tensor]]:
+        """The optimiser state of every replica, by client, layer, parameter and moment."""
+        for client, replica in ((SHARED, self._master), *self.replicas.items()):
+            for key, value in replica.moments():
+                yield f"{client}/{key}", value
+
+    def receive(self, message: Message) -> None:
+        """Act on a message."""
+        if isinstance(message, Activations):
+            self.on_activations(message)
+        elif isinstance(message, Gradients):
+            self.on_gradients(message)
+        else:
+            self.on_weights(message)
+
+    def on_activations(self, message: Activations) -> None:
+        """Activations came from below."""
+        raise NotImplementedError
+
+    def on_gradients(self, message: Gradients) -> None:
+        """Gradients came back from above."""
+        raise NotImplementedError
+
+    def on_weights(self, message: Weights) -> None:
+        """A round starts from these weights."""
+        for n in message.clients:
+            self.replicas[n].load(message.layers)
+        if self.interval == "batch":
+            self._master.load(message.layers)
+
+    def _loss(self, scores: Tensor, labels: Tensor) -> Tensor:
+        loss = functional.cross_entropy(scores, labels)
+        self.losses.append(loss.item() * len(labels))
+        return loss
+
+    def _update(self, client: int) -> None:
+        """A shared model waits for everybody's gradients; a client's own replica does not."""
+        if self.interval != "batch":
+            self.replicas[client].update()
+
+    def end_batch(self, number: int, sizes: Mapping[int, int]) -> None:
+        """Batch `number` (from 1) is over; `sizes` are the samples that each client had in it."""
+        active = {n: size for n, size in sizes.items() if n in self.present}
+        if self.interval == "batch" and active:
+            self._update_shared(active)
+        elif isinstance(self.interval, int) and number % self.interval == 0:
+            self.average()
+
+    def end_epoch(self) -> None:
+        """An epoch is over."""
+        if self.interval == "epoch" or isinstance(self.interval, int):
+            self.average()
+
+    def average(self) -> None:
+        """Give every replica of a layer the mean of all that are here, weighted by examples."""
+        mean = average([(self.replicas[n].weights(), self._share(n)) for n in sorted(self.present)])
+        for n in self.present:
+            self.replicas[n].load(mean)
+
+    def _share(self, client: int) -> float:
+        return float(self.task.weights[client])
+
+    def _update_shared(self, active: Mapping[int, int]) -> None:
+        """One model for all: the gradient is the mean over all samples of the batch."""
+        for name, layer in self._master.layers.items():
+            here = {n: s for n, s in active.items() if name in self.replicas[n].layers}
+            for key, parameter in layer.named_parameters():
+                parameter.grad = torch.zeros_like(parameter) if here else None
+                for n, size in here.items():
+                    gradient = self.replicas[n].layers[name].get_parameter(key).grad
+                    assert parameter.grad is not None
+                    assert gradient is not None
+                    parameter.grad += gradient * (size / sum(here.values()))
+        self._master.update()
+        # Running statistics have no gradient: they are averaged as each client left them.
+        seen = average([(self.replicas[n].weights(), float(s)) for n, s in active.items()])
+        mean = self._master.weights()
+        for name, layer in self._master.layers.items():
+            buffers = dict(layer.named_buffers()).keys() if name in seen else ()
+            mean[name].update({key: seen[name][key] for key in buffers})
+        for n in self.present:
+            self.replicas[n].load(mean)
+            for layer in self.replicas[n].layers.values():
+                layer.zero_grad(set_to_none=True)
+        self._master.load(mean)
+
+
+def average(weighted: Sequence[tuple[Layers, float]]) -> Layers:
+    """The weighted mean of every layer over all that have it; counters take the largest."""
+    mean: Layers = {}
+    for name in dict.fromkeys(name for layers, _ in weighted for name in layers):
+        having = [(layers[name], share) for layers, share in weighted if name in layers]
+        total = sum(share for _, share in having)
+        for key in having[0][0]:
+            values = torch.stack([tensors[key] for tensors, _ in having])
+            shares = values.new_tensor([share / total for _, share in having], dtype=torch.float64)
+            mean.setdefault(name, {})[key] = _mean(values, shares)
+    return mean
+
+
+def _mean(values: Tensor, shares: Tensor) -> Tensor:
+    if not values.is_floating_point():
+        return values.amax(0)
+    mean: Tensor = torch.tensordot(shares.to(values.dtype), values, dims=1)
+    return mean
+
+
+class Client(Host):
+    """Holds its data and the first layers."""
+
+    part = Part.CLIENT
+
+    def start_batch(self, client: int, step: int, samples: Tensor, labels: Tensor) -> None:
+        """Run the own layers and send what comes out upwards."""
+        self._values = self.replicas[client].forward(samples, step)
+        message = Activations(client, step, self._values.detach(), labels)
+        self.transport.send(self.address, self.duties[client].above, message)
+
+    def on_gradients(self, message: Gradients) -> None:
+        """Train on the gradient that came back."""
+        self._values.backward(message.values)
+        self._update(message.client)
+
+    def upload(self, client: int) -> None:
+        """Send the own layers to the server."""
+        message = Weights((client,), self.replicas[client].weights())
+        self.transport.send(self.address, SERVER, message)
+
+
+class Aggregator(Host):
+    """Runs the layers h+1..v of its clients, and under a local loss their heads."""
+
+    part = Part.AGGREGATOR
+
+    def begin(self, duties: Mapping[int, Duty], taking_part: Set[int]) -> None:
+        """Take up a round's duties."""
+        super().begin(duties, taking_part)
+        self._values: dict[int, Tensor] = {}
+
+    def on_activations(self, message: Activations) -> None:
+        """Run the middle layers; learn at once from the local loss, or wait for the server."""
+        client, labels = message.client, message.labels
+        replica, duty = self.replicas[client], self.duties[client]
+        values = replica.forward(message.values, message.step, head=duty.head)
+        upwards = Activations(client, message.step, values.detach(), labels)
+        self.transport.send(self.address, duty.above, upwards)
+        if duty.head is None:
+            self._values[client] = values
+        else:
+            self._loss(replica.layers[duty.head](values), labels).backward()
+            self._pass_down(client)
+
+    def on_gradients(self, message: Gradients) -> None:
+        """Learn from the gradient that the server sent, and pass it on."""
+        self._values.pop(message.client).backward(message.values)
+        self._pass_down(message.client)
+
+    def _pass_down(self, client: int) -> None:
+        gradient = Gradients(client, self.replicas[client].input_gradient)
+        self.transport.send(self.address, self.duties[client].below, gradient)
+        self._update(client)
+
+    def upload(self) -> None:
+        """Send the layers to the server: one model where they were averaged, else one for each."""
+        clients = sorted(self.present)
+        together = self.interval != "round" and clients
+        for those in [clients] if together else [[n] for n in clients]:
+            message = Weights(tuple(those), self.replicas[those[0]].weights())
+            self.transport.send(self.address, SERVER, message)
+
+
+class Server(Host):
+    """Runs the last layers of every client, and makes one model of all of them every round."""
+
+    part = Part.SERVER
+
+    def begin(self, duties: Mapping[int, Duty], taking_part: Set[int]) -> None:
+        """Take up a round's duties."""
+        super().begin(duties, taking_part)
+        self.received: list[tuple[Layers, float]] = []
+
+    def on_activations(self, message: Activations) -> None:
+        """Learn from the loss at the end; send its gradient back unless there is a local loss."""
+        client = message.client
+        replica = self.replicas[client]
+        self._loss(replica.forward(message.values, message.step), message.labels).backward()
+        if not self.task.scheme.local_loss:
+            gradient = Gradients(client, replica.input_gradient)
+            self.transport.send(self.address, self.duties[client].below, gradient)
+        self._update(client)
+
+    def start_from(self, layers: Layers) -> None:
+        """Load the weights that the round starts from; the server has them already."""
+        super().on_weights(Weights(tuple(self.duties), layers))
+
+    def on_weights(self, message: Weights) -> None:
+        """Keep, at the end of a round, what was trained on behalf of these clients."""
+        share = sum(self._share(n) for n in message.clients)
+        self.received.append((message.layers, share))
+
+    def end_round(self) -> Layers:
+        """One model of everything that everybody trained."""
+        own = [(self.replicas[n].weights(), self._share(n)) for n in sorted(self.present)]
+        return average([*self.received, *own])

@@ -1,0 +1,121 @@
+"""One row of a stack as an ordinary module: its parameters are views into the stack.
+
+This takes any module and any optimiser of torch. `threads` runs rows side by side on cores, `graph`
+captures them for a GPU.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tiercut.engines.chains import HEAD
+from tiercut.engines.dropout import ClientMasks, stream_dropout
+from tiercut.engines.executor import Bucket
+
+
+class Row:
+    """The replica of one client: chains, and optimisers for its own and for each shared layer."""
+
+    def __init__(
+        self,
+        bucket: Bucket,
+        row: int,
+        prototypes: nn.ModuleDict,
+        gradients: dict[str, Tensor],
+        autocast: torch.dtype | None,
+    ) -> None:
+        self.bucket, self.row, self._autocast = bucket, row, autocast
+        stack = bucket.stack
+        modules = copy.deepcopy(prototypes)
+        self.masks = ClientMasks(stack.keys[row], stack.steps[row])
+        for chain in modules.values():
+            stream_dropout(chain, self.masks)
+        self._chains = modules.train()
+        self._parameters = dict(self._view_stack())
+        parts = self._parts()
+        shared = [key for layer, keys in parts.items() if layer is not None for key in keys]
+        self._gradients = {key: gradients[key][row] for key in shared}
+        self._optimisers = {layer: self._optimise(keys) for layer, keys in parts.items()}
+
+    def _view_stack(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """Put views of the stack in the place of parameters and buffers."""
+        weights = self.bucket.stack.weights
+        for chain in self._chains.values():
+            for name, module in list(chain.named_modules()):
+                for key in [*module._parameters, *module._buffers]:
+                    full = f"{name}.{key}" if name else key
+                    if full not in weights:
+                        continue
+                    view = weights[full][self.row]
+                    if key in module._parameters:
+                        parameter = nn.Parameter(view)
+                        module._parameters[key] = parameter
+                        yield full, parameter
+                    else:
+                        module._buffers[key] = view
+
+    def _parts(self) -> dict[str | None, list[str]]:
+        """The names of the parameters in each shared layer, and under None those of the own."""
+        parts: dict[str | None, list[str]] = {}
+        for key in self._parameters:
+            layer = self.bucket.stack.layer_of[key]
+            parts.setdefault(layer if layer in self.bucket.shared else None, []).append(key)
+        return parts
+
+    def _optimise(self, names: list[str]) -> torch.optim.Optimizer:
+        parameters = [self._parameters[key] for key in names]
+        optimiser = self.bucket.optimiser.build(parameters, fused=True)
+        for key, parameter in zip(names, parameters, strict=True):
+            moments = self.bucket.stack.moments[key]
+            optimiser.state[parameter] = {name: rows[self.row] for name, rows in moments.items()}
+        return optimiser
+
+    def backward(self, images: Tensor, labels: Tensor) -> tuple[Tensor | None, Tensor]:
+        """Gradients of this batch; returns the local and the final loss, summed over samples."""
+        for key, parameter in self._parameters.items():
+            parameter.grad = self._gradients.get(key)
+            if parameter.grad is not None:
+                parameter.grad.zero_()
+        local: Tensor | None = None
+        with self._precision():
+            values = self._chains["front"](images)
+            if "head" in self._chains:
+                local = self._loss(self._chains["head"], values, labels)
+                values = self._chains["back"](values.detach())
+            loss = functional.cross_entropy(values, labels)
+        loss.backward()
+        self.masks.step.add_(1)
+        return local, loss.detach() * len(labels)
+
+    def _loss(self, head: nn.Module, values: Tensor, labels: Tensor) -> Tensor:
+        loss = functional.cross_entropy(head(values), labels)
+        loss.backward()
+        return loss.detach() * len(labels)
+
+    def update(self, layers: Sequence[str] | None) -> None:
+        """Step the own layers, or those of the shared ones that this replica has."""
+        for layer in (None,) if layers is None else layers:
+            if layer in self._optimisers:
+                self._optimisers[layer].step()
+
+    def _precision(self) -> AbstractContextManager[object]:
+        if self._autocast is None:
+            return nullcontext()
+        return torch.autocast(self.bucket.stack.device.type, dtype=self._autocast)
+
+
+def prototypes_of(bucket: Bucket) -> nn.ModuleDict:
+    """The bucket's chains without weights, cheap to copy; the head is called as in the stack."""
+    chains = bucket.chains
+    modules = nn.ModuleDict({"front": chains.front})
+    if chains.head is not None and chains.back is not None:
+        head = nn.Sequential()
+        head.add_module(f"{HEAD}{bucket.cut}", chains.head)
+        modules.update({"head": head, "back": chains.back})
+    return modules.to("meta")

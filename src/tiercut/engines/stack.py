@@ -1,0 +1,130 @@
+"""The state of all replicas: one tensor [rows, *shape] per weight, buffer and optimiser moment.
+
+A row is a client. Those who take part in the round come first; weights exist for them only, since
+everybody starts from the same ones. Moments are each client's own and stay, so they have a row for
+everybody. The auxiliary head at cut v is a layer too, called `head@v`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from tiercut.engines.dropout import client_key
+from tiercut.engines.task import State, Task
+
+COUNT = "step"
+"""What torch calls the number of steps an optimiser took."""
+
+
+class Stack:
+    """Weights, moments and counters of all clients, and the model that a round starts from."""
+
+    def __init__(self, task: Task, device: torch.device, dtype: torch.dtype) -> None:
+        self.task, self.device, self.dtype = task, device, dtype
+        self.rows: NDArray[np.int64] = task.order
+        """The client of each row."""
+        self.taking_part = len(task.clients)
+        """How many rows, from the first, take part in the round."""
+        self.start: dict[str, Tensor] = {}
+        """What a round starts from."""
+        self.weights: dict[str, Tensor] = {}
+        self.moments: dict[str, dict[str, Tensor]] = {}
+        """For every parameter, by name of the moment; `step` counts its steps."""
+        self.layer_of: dict[str, str] = {}
+        keys = [client_key(task.seeds, task.sources[n]) for n in self.rows]
+        self.keys = torch.tensor(keys, device=device)
+        self.steps = torch.zeros(len(keys), dtype=torch.int64, device=device)
+        """Batches that each client has trained on, ever."""
+        for name, layer in task.model.named_layers():
+            self.adopt(name, layer)
+
+    def adopt(self, name: str, layer: nn.Module) -> None:
+        """Make room for a layer, unless there is, with the weights it has now."""
+        if any(of == name for of in self.layer_of.values()):
+            return
+        parameters = {f"{name}.{key}" for key, _ in layer.named_parameters()}
+        for key, value in layer.state_dict().items():
+            full = f"{name}.{key}"
+            dtype = self.dtype if value.is_floating_point() else value.dtype
+            start = value.detach().to(self.device, dtype, copy=True)
+            self.layer_of[full], self.start[full] = name, start
+            self.weights[full] = self._rows_of(start, self.taking_part)
+            if full in parameters:
+                moments = {m: torch.zeros_like(start) for m in self.task.optimiser.moments}
+                # Torch counts steps in float32, whatever the parameter is.
+                moments[COUNT] = torch.zeros((), dtype=torch.float32, device=self.device)
+                self.moments[full] = {
+                    m: self._rows_of(zero, len(self.rows)) for m, zero in moments.items()
+                }
+
+    def _rows_of(self, value: Tensor, rows: int) -> Tensor:
+        return value.unsqueeze(0).repeat(rows, *(1 for _ in value.shape))
+
+    def arrange(self, rows: NDArray[np.int64], taking_part: int) -> bool:
+        """Bring the rows into another order; True where tensors moved and views are stale."""
+        if (rows == self.rows).all() and taking_part == self.taking_part:
+            return False
+        place = np.empty(len(rows), dtype=np.int64)
+        place[self.rows] = np.arange(len(rows))
+        moved = torch.from_numpy(place[rows]).to(self.device)
+        for moments in self.moments.values():
+            for name, values in moments.items():
+                moments[name] = values[moved]
+        self.keys, self.steps = self.keys[moved], self.steps[moved]
+        if taking_part != self.taking_part:
+            for key, value in self.start.items():
+                self.weights[key] = self._rows_of(value, taking_part)
+        self.rows, self.taking_part = rows, taking_part
+        return True
+
+    def restart(self) -> None:
+        """Give every row the weights that a round starts from."""
+        for key, value in self.start.items():
+            self.weights[key].copy_(value.expand_as(self.weights[key]))
+
+    def move_moments(self, layer: str, source: NDArray[np.int64]) -> None:
+        """Give row r the moments of row source[r] in this layer, or new ones where that is -1."""
+        if (source == np.arange(len(source))).all():
+            return
+        take = torch.from_numpy(np.maximum(source, 0)).to(self.device)
+        fresh = torch.from_numpy(source < 0).to(self.device)
+        for key in self.keys_of([layer]):
+            for values in self.moments.get(key, {}).values():
+                values.copy_(values[take])
+                values[fresh] = 0
+
+    def keys_of(self, layers: Iterable[str]) -> list[str]:
+        """The names of all tensors of some layers."""
+        wanted = set(layers)
+        return [key for key, layer in self.layer_of.items() if layer in wanted]
+
+    def to_state(self) -> State:
+        """Everything that the next round depends on, clients in their own order."""
+        place = np.argsort(self.rows)
+        rows = torch.from_numpy(place).to(self.device)
+        state = {f"start/{key}": value for key, value in self.start.items()}
+        state["steps"] = self.steps[rows]
+        for key, moments in self.moments.items():
+            for name, values in moments.items():
+                state[f"moment/{name}/{key}"] = values[rows]
+        return state
+
+    def load_state(self, state: State) -> None:
+        """Go on from a saved state; the layers it speaks of must have been adopted."""
+        rows = torch.from_numpy(self.rows)
+        for key, value in self.start.items():
+            value.copy_(state[f"start/{key}"])
+        self.steps.copy_(state["steps"][rows])
+        for key, moments in self.moments.items():
+            for name, values in moments.items():
+                values.copy_(state[f"moment/{name}/{key}"][rows])
+
+
+def names_of(sequences: Sequence[nn.Module | None]) -> list[str]:
+    """The names of the layers in some chains."""
+    return [name for s in sequences if s is not None for name, _ in s.named_children()]

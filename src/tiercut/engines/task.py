@@ -1,0 +1,153 @@
+"""What is trained, on what, and how: the same values for every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from tiercut.cost import Placement
+from tiercut.engines.optimiser import Optimiser
+from tiercut.errors import InputError
+from tiercut.models.heads import HeadKind, build_head
+from tiercut.models.layered import LayeredModel
+from tiercut.models.trace import activation_shapes, count_classes
+from tiercut.models.zoo import build_model
+from tiercut.schemes import Scheme
+from tiercut.seeds import Seeds
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Samples and labels, and what normalises the samples (per channel, of values in 0..1)."""
+
+    images: NDArray[np.uint8] | NDArray[np.float32]
+    labels: NDArray[np.int64]
+    mean: tuple[float, ...] = (0.0,)
+    std: tuple[float, ...] = (1.0,)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A model to be trained by a scheme on the clients' data.
+
+    `model` holds the initial weights and is never changed. `shards[n]` are the rows of `examples`
+    that client n has.
+    """
+
+    model: LayeredModel
+    scheme: Scheme
+    optimiser: Optimiser
+    examples: Examples
+    clients: tuple[str, ...]
+    shards: tuple[NDArray[np.int64], ...]
+    batch: int
+    epochs: int
+    seeds: Seeds
+    head: HeadKind | None = None
+    augment: bool = False
+    streams: tuple[str, ...] | None = None
+    """Whose random streams each client uses, where not its own: replicas of one client agree."""
+
+    def __post_init__(self) -> None:
+        """Refuse what would only fail in the middle of training."""
+        if len(set(self.clients)) != len(self.clients):
+            raise InputError("two clients have the same name; give every client its own")
+        empty = [name for name, s in zip(self.clients, self.shards, strict=True) if len(s) == 0]
+        if empty:
+            raise InputError(f"client {empty[0]!r} has no training example; give it at least one")
+        shape = tuple(self.examples.images.shape[1:])
+        if shape != self.model.input_shape:
+            raise InputError(
+                f"{self.model.name} takes samples of shape {self.model.input_shape} and the data"
+                f" has {shape}; choose a model and a data set that fit"
+            )
+        if self.examples.labels.max(initial=0) >= self.classes:
+            raise InputError(
+                f"{self.model.name} tells {self.classes} classes apart and the data has label"
+                f" {self.examples.labels.max()}; choose a model and a data set that fit"
+            )
+
+    @cached_property
+    def classes(self) -> int:
+        """How many the model tells apart."""
+        return count_classes(self.model)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Whose random streams each client uses."""
+        return self.clients if self.streams is None else self.streams
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Clients by name: engines go through them so, and no sum depends on their numbering."""
+        return np.array(sorted(range(len(self.clients)), key=self.clients.__getitem__))
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """What an average weighs each client with: its number of examples."""
+        return np.array([len(shard) for shard in self.shards], dtype=np.float64)
+
+    @cached_property
+    def _shapes(self) -> list[tuple[int, ...]]:
+        return [tuple(shape) for shape in activation_shapes(self.model)]
+
+    def build_head(self, cut: int) -> nn.Module:
+        """The auxiliary head at layer `cut`, with its initial weights."""
+        kind = self.model.head if self.head is None else self.head
+        with seeded(self.seeds.integer("head", cut)):
+            return build_head(kind, self._shapes[cut - 1], self.classes)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Torch's own randomness from a seed, and as it was before when this is over."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+def build_initial(spec: str, seeds: Seeds, **options: object) -> LayeredModel:
+    """The model that `spec` names, with the initial weights that the seed gives."""
+    with seeded(seeds.integer("weights")):
+        return build_model(spec, **options)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """Who does what in one round. Rounds count from 0; arrays are in the order of the clients."""
+
+    index: int
+    placement: Placement
+    present: NDArray[np.bool_]
+    """[epochs, clients]: who trains in each epoch; nobody comes back within a round."""
+
+
+def everybody(task: Task, index: int, placement: Placement) -> Round:
+    """A round in which all take part to the end."""
+    return Round(index, placement, np.ones((task.epochs, len(task.clients)), dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What one round did: losses are means over its samples."""
+
+    samples: int
+    local_loss: float | None
+    loss: float
+
+
+State = dict[str, Tensor]
+
+OnEpoch = Callable[[int], None]
+"""Told the number of epochs done in a round, so that somebody may look or show it."""
+
+
+def quiet(_: int) -> None:
+    """Tell nobody."""

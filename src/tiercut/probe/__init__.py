@@ -1,0 +1,1 @@
+"""Algorithm 1: which cut layers keep accuracy."""

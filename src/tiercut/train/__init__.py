@@ -1,0 +1,1 @@
+"""Training round by round on a virtual clock: what `tiercut train` does."""
