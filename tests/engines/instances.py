@@ -1,5 +1,7 @@
 """Small training tasks that the tests of all engines share."""
 
+import itertools
+
 import numpy as np
 import torch
 from torch import nn
@@ -42,7 +44,13 @@ def normed():
         )
 
     tail = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, CLASSES))
-    return [layer(2, 4), layer(4, 4), nn.Sequential(*layer(4, 6), nn.MaxPool2d(2)), layer(6, 6), tail]
+    return [
+        layer(2, 4),
+        layer(4, 4),
+        nn.Sequential(*layer(4, 6), nn.MaxPool2d(2)),
+        layer(6, 6),
+        tail,
+    ]
 
 
 def residual():
@@ -82,7 +90,7 @@ def task(scheme="aa-hsfl-ll", family="plain", sizes=RAGGED, intervals=(None, Non
         scheme=chosen.with_intervals(every),
         examples=examples,
         clients=tuple(f"c{n}" for n in range(len(sizes))),
-        shards=tuple(np.arange(a, b) for a, b in zip(ends, ends[1:], strict=False)),
+        shards=tuple(np.arange(a, b) for a, b in itertools.pairwise(ends)),
         **values,
     )
 
@@ -94,7 +102,9 @@ def placement(task, h=2, v=3, aggregator_of=None):
         return Placement.two_tiers([1 + n % 4 for n in range(count)])
     if not task.scheme.cost.three_tiers:
         return Placement.two_tiers([v] * count)
-    return Placement.three_tiers(h, v, [0, 0, 2, 2, 0][:count] if aggregator_of is None else aggregator_of)
+    return Placement.three_tiers(
+        h, v, [0, 0, 2, 2, 0][:count] if aggregator_of is None else aggregator_of
+    )
 
 
 def whole(task, index, where=None):
@@ -119,7 +129,10 @@ def distance(first, second):
     """The largest difference between two models, over the size of the second's values."""
     assert first.keys() == second.keys()
     return max(
-        float((first[k].double() - second[k].double()).abs().max() / second[k].double().abs().max().clamp(1e-30))
+        float(
+            (first[k].double() - second[k].double()).abs().max()
+            / second[k].double().abs().max().clamp(1e-30)
+        )
         for k in first
         if first[k].numel()
     )

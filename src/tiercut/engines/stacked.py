@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tiercut.engines.chains import HEAD, build_chains
+from tiercut.engines.cores import one_thread_each, spread
 from tiercut.engines.executor import Bucket, Executor, Settings
 from tiercut.engines.feed import Feed
 from tiercut.engines.mixing import Mixing
@@ -31,23 +32,27 @@ class Stacked:
         self.hosts: dict[str, NDArray[np.int64]] = {}
         """Who held each layer of each client when it last took part; -1 is nobody."""
         self.recent = np.full(len(task.clients), -1)
-        """The round to whose end each client last stayed."""
+        """The epoch in which each client last trained."""
         self._executors: dict[tuple[object, ...], Executor] = {}
         self._gradients: dict[str, Tensor] = {}
 
     def run_round(self, plan: Round, on_epoch: OnEpoch = quiet) -> Trained:
         """Train all epochs of a round, and start the next one from the average."""
+        with one_thread_each():
+            return self._run_round(plan, on_epoch)
+
+    def _run_round(self, plan: Round, on_epoch: OnEpoch) -> Trained:
         tiers = Tiers(self.task, plan)
         executors = self._begin(tiers)
         samples, sums = 0, np.zeros(2)
         for epoch, present in enumerate(plan.present):
             here = present[tiers.rows[: tiers.taking_part]]
-            samples += self._run_epoch(
-                plan.index * self.task.epochs + epoch, tiers, executors, here
-            )
+            number = plan.index * self.task.epochs + epoch
+            samples += self._run_epoch(number, tiers, executors, here)
+            self.recent[present] = number
             sums += np.sum([e.take_losses() for e in executors], axis=0)
             on_epoch(epoch + 1)
-        self._end(tiers, plan, here)
+        self._end(tiers, here)
         local, loss = (sums / max(samples, 1)).tolist()
         return Trained(samples, local if self.task.scheme.local_loss else None, loss)
 
@@ -72,21 +77,12 @@ class Stacked:
             clients = tiers.rows[: tiers.taking_part]
             now[clients] = tiers.hosts(layer)
             source = np.where(now == before, np.arange(len(now)), -1)
-            if layer in tiers.shared_layers:
-                source = self._latest_on_host(now, before)
+            for host in tiers.sharing_hosts(now):
+                # One state for all on this host: the one that was trained last.
+                those = np.flatnonzero(before == host)
+                source[now == host] = those[np.argmax(self.recent[those])] if len(those) else -1
             self.stack.move_moments(layer, _by_row(source, tiers.rows))
             self.hosts[layer] = now
-
-    def _latest_on_host(
-        self, now: NDArray[np.int64], before: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """For a model that a host shares: who has its latest state."""
-        source = np.full(len(now), -1)
-        for host in np.unique(now[now >= 0]):
-            those = np.flatnonzero(before == host)
-            if len(those):
-                source[now == host] = those[np.argmax(self.recent[those])]
-        return source
 
     def _executor(self, tiers: Tiers, cut: int | None, first: int, last: int) -> Executor:
         shared = tiers.shared_in(first, last)
@@ -141,16 +137,19 @@ class Stacked:
 
     def _average(self, parts: list[Part], tiers: Tiers, present: NDArray[np.bool_]) -> None:
         weights = self.task.weights[tiers.rows[: tiers.taking_part]]
-        for part in parts:
-            for layer, group in tiers.groups(part, present):
-                mixing = Mixing.of(group, weights, self.settings.device)
-                if mixing is not None:
-                    for key in self.stack.keys_of([layer]):
-                        mixing.average(self.stack.weights[key])
+        due = [
+            (mixing, self.stack.weights[key])
+            for part in parts
+            for layer, group in tiers.groups(part, present)
+            if (mixing := Mixing.of(group, weights, self.settings.device)) is not None
+            for key in self.stack.keys_of([layer])
+        ]
+        threads = self.settings.threads if self.settings.device.type == "cpu" else 1
+        spread(lambda i: due[i][0].average(due[i][1]), range(len(due)), threads)
 
     # --------------------------------------------------------------------------------- the end
 
-    def _end(self, tiers: Tiers, plan: Round, present: NDArray[np.bool_]) -> None:
+    def _end(self, tiers: Tiers, present: NDArray[np.bool_]) -> None:
         """Everybody who stayed is averaged into the model that the next round starts from."""
         clients = tiers.rows[: tiers.taking_part]
         for layer in dict.fromkeys(self.stack.layer_of.values()):
@@ -165,7 +164,6 @@ class Stacked:
                     start.copy_((mean.to(stack.dtype) @ stack.flatten(1)).view(start.shape))
                 else:
                     start.copy_(stack[torch.from_numpy(holding)].amax(0))
-        self.recent[clients[present]] = plan.index
 
     def weights(self) -> dict[str, Tensor]:
         """The model's weights, as its own state_dict calls them."""

@@ -61,12 +61,18 @@ class Tiers:
 
     def part_of(self, layer: str) -> NDArray[np.object_]:
         """The part that a layer belongs to in each row."""
+        return self._parts_of(self.hosts(layer))
+
+    def _parts_of(self, hosts: Ints) -> NDArray[np.object_]:
         count = len(self.task.clients)
-        hosts = self.hosts(layer)
         parts = np.full(len(hosts), None, dtype=object)
         for part, first in ((Part.CLIENT, 0), (Part.AGGREGATOR, count), (Part.SERVER, 2 * count)):
             parts[hosts >= first] = part
         return parts
+
+    def sharing_hosts(self, hosts: Ints) -> Ints:
+        """Those of the hosts that have one model for all their clients."""
+        return np.unique(hosts[np.isin(self._parts_of(hosts), list(self.shared))])
 
     def groups(self, part: Part, present: NDArray[np.bool_]) -> Iterator[tuple[str, Ints]]:
         """For every layer that is in `part` somewhere: its host in rows where it is, else -1."""
