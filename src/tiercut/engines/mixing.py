@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from tiercut.engines.layout import flat
 
 COLUMNS = 1 << 16
 """Columns averaged at a time on the CPU: few enough for the cache, and the same for any number of
@@ -51,27 +52,23 @@ class Mixing:
 
     def average(self, stack: Tensor) -> None:
         """Average the rows of a stack in place; counters take the largest of their group."""
-        flat = stack.view(len(stack), -1)
+        values = flat(stack)
         if not stack.is_floating_point():
-            self._largest(flat)
+            self._largest(values)
         elif stack.device.type == "cpu":
-            for columns in flat.split(COLUMNS, dim=1):
+            for columns in values.split(COLUMNS, dim=1):
                 self._mean(columns)
         else:
-            self._mean(flat)
+            self._mean(values)
 
-    def _mean(self, flat: Tensor) -> None:
-        mean = self.shares.to(flat.dtype) @ flat
-        if len(self.rows) == len(flat):
-            flat.copy_(mean[self.group])
+    def _mean(self, values: Tensor) -> None:
+        mean = self.shares.to(values.dtype) @ values
+        if len(self.rows) == len(values):
+            values.copy_(mean[self.group])
         else:
-            flat[self.rows] = mean[self.group]
+            values[self.rows] = mean[self.group]
 
-    def _largest(self, flat: Tensor) -> None:
+    def _largest(self, values: Tensor) -> None:
         for number in range(len(self.shares)):
             members = self.rows[self.group == number]
-            flat[members] = flat[members].amax(0)
-
-
-Groups = Callable[[int], NDArray[np.int64]]
-"""For a layer (from 1), the group of every row; -1 where the row is not averaged."""
+            values[members] = values[members].amax(0)

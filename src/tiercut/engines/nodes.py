@@ -75,8 +75,8 @@ class Host:
         for n, duty in duties.items():
             self.replica(str(n)).assign(duty.layers)
         if self.interval == "batch":
-            needed = {name: m for duty in duties.values() for name, m in duty.layers.items()}
-            self._master.assign({**self._master.layers, **needed})
+            held = [replica.layers for replica in self.replicas.values()]
+            self._master.assign({name: m for layers in held for name, m in layers.items()})
 
     def _key(self, client: int) -> int:
         return client_key(self.task.seeds, self.task.sources[client])

@@ -17,6 +17,7 @@ from torch.nn import functional
 from tiercut.engines.chains import HEAD
 from tiercut.engines.dropout import ClientMasks, stream_dropout
 from tiercut.engines.executor import Bucket
+from tiercut.engines.layout import channels_last
 
 
 class Row:
@@ -84,7 +85,7 @@ class Row:
                 parameter.grad.zero_()
         local: Tensor | None = None
         with self._precision():
-            values = self._chains["front"](images)
+            values = self._chains["front"](channels_last(images))
             if "head" in self._chains:
                 local = self._loss(self._chains["head"], values, labels)
                 values = self._chains["back"](values.detach())

@@ -7,7 +7,7 @@ everybody. The auxiliary head at cut v is a layer too, called `head@v`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tiercut.engines.dropout import client_key
+from tiercut.engines.layout import repeat, take
 from tiercut.engines.task import State, Task
 
 COUNT = "step"
@@ -53,17 +54,14 @@ class Stack:
             dtype = self.dtype if value.is_floating_point() else value.dtype
             start = value.detach().to(self.device, dtype, copy=True)
             self.layer_of[full], self.start[full] = name, start
-            self.weights[full] = self._rows_of(start, self.taking_part)
+            self.weights[full] = repeat(start, self.taking_part)
             if full in parameters:
                 moments = {m: torch.zeros_like(start) for m in self.task.optimiser.moments}
                 # Torch counts steps in float32, whatever the parameter is.
                 moments[COUNT] = torch.zeros((), dtype=torch.float32, device=self.device)
                 self.moments[full] = {
-                    m: self._rows_of(zero, len(self.rows)) for m, zero in moments.items()
+                    m: repeat(zero, len(self.rows)) for m, zero in moments.items()
                 }
-
-    def _rows_of(self, value: Tensor, rows: int) -> Tensor:
-        return value.unsqueeze(0).repeat(rows, *(1 for _ in value.shape))
 
     def arrange(self, rows: NDArray[np.int64], taking_part: int) -> bool:
         """Bring the rows into another order; True where tensors moved and views are stale."""
@@ -74,11 +72,11 @@ class Stack:
         moved = torch.from_numpy(place[rows]).to(self.device)
         for moments in self.moments.values():
             for name, values in moments.items():
-                moments[name] = values[moved]
+                moments[name] = take(values, moved)
         self.keys, self.steps = self.keys[moved], self.steps[moved]
         if taking_part != self.taking_part:
             for key, value in self.start.items():
-                self.weights[key] = self._rows_of(value, taking_part)
+                self.weights[key] = repeat(value, taking_part)
         self.rows, self.taking_part = rows, taking_part
         return True
 
@@ -91,11 +89,11 @@ class Stack:
         """Give row r the moments of row source[r] in this layer, or new ones where that is -1."""
         if (source == np.arange(len(source))).all():
             return
-        take = torch.from_numpy(np.maximum(source, 0)).to(self.device)
+        given = torch.from_numpy(np.maximum(source, 0)).to(self.device)
         fresh = torch.from_numpy(source < 0).to(self.device)
         for key in self.keys_of([layer]):
             for values in self.moments.get(key, {}).values():
-                values.copy_(values[take])
+                values.copy_(values[given])
                 values[fresh] = 0
 
     def keys_of(self, layers: Iterable[str]) -> list[str]:
@@ -111,7 +109,7 @@ class Stack:
         state["steps"] = self.steps[rows]
         for key, moments in self.moments.items():
             for name, values in moments.items():
-                state[f"moment/{name}/{key}"] = values[rows]
+                state[f"moment/{name}/{key}"] = values[rows].contiguous()
         return state
 
     def load_state(self, state: State) -> None:
@@ -123,8 +121,3 @@ class Stack:
         for key, moments in self.moments.items():
             for name, values in moments.items():
                 values.copy_(state[f"moment/{name}/{key}"][rows])
-
-
-def names_of(sequences: Sequence[nn.Module | None]) -> list[str]:
-    """The names of the layers in some chains."""
-    return [name for s in sequences if s is not None for name, _ in s.named_children()]

@@ -13,6 +13,7 @@ from tiercut.engines.chains import HEAD, build_chains
 from tiercut.engines.cores import one_thread_each, spread
 from tiercut.engines.executor import Bucket, Executor, Settings
 from tiercut.engines.feed import Feed
+from tiercut.engines.layout import weighted_sum
 from tiercut.engines.mixing import Mixing
 from tiercut.engines.stack import Stack
 from tiercut.engines.task import OnEpoch, Round, State, Task, Trained, quiet
@@ -161,7 +162,7 @@ class Stacked:
             for key in self.stack.keys_of([layer]):
                 stack, start = self.stack.weights[key], self.stack.start[key]
                 if stack.is_floating_point():
-                    start.copy_((mean.to(stack.dtype) @ stack.flatten(1)).view(start.shape))
+                    start.copy_(weighted_sum(mean, stack))
                 else:
                     start.copy_(stack[torch.from_numpy(holding)].amax(0))
 
