@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from tiercut import __version__
-from tiercut.cli import cost, data, fleet, plan, profile, replan, reproduce, timeline
+from tiercut.cli import cost, data, fleet, plan, probe, profile, replan, reproduce, timeline, train
 from tiercut.errors import BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE, InputError, TiercutError
 
 app = typer.Typer(
@@ -30,10 +30,12 @@ app = typer.Typer(
 app.command("profile")(profile.profile)
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(data.app, name="data")
+app.command("probe")(probe.probe)
 app.command("plan")(plan.plan)
 app.command("replan")(replan.replan)
 app.command("cost")(cost.cost)
 app.command("timeline")(timeline.timeline)
+app.command("train")(train.train)
 app.command("reproduce")(reproduce.reproduce)
 
 

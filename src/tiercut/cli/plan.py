@@ -22,6 +22,7 @@ from tiercut.cli.inputs import (
     deliver,
     read_inputs,
 )
+from tiercut.cli.probe import ThresholdOption, probed_cuts
 from tiercut.cli.progress import counting, watching
 from tiercut.errors import InputError, nearest
 
@@ -57,6 +58,10 @@ def plan(
     fleet: FleetOption = None,
     profile: ProfileOption = None,
     cuts: CutsOption = None,
+    probe: Annotated[
+        Path | None, typer.Option("--probe", help="Take candidate cuts from this probe file.")
+    ] = None,
+    threshold: ThresholdOption = None,
     batch: BatchOption = None,
     epochs: EpochsOption = None,
     solver: SolverOption = None,
@@ -82,6 +87,7 @@ def plan(
     ] = None,
 ) -> None:
     """Choose the layers h and v, the aggregators, and who serves whom; say how good that is."""
+    from tiercut.cost import scheme_named
     from tiercut.documents import write_text
     from tiercut.plan.fewest import with_fewest_aggregators
     from tiercut.plan.solve import solve, solver_named
@@ -89,7 +95,12 @@ def plan(
     inputs = read_inputs(scenario, fleet, profile, batch=batch, epochs=epochs, cost=cost)
     name = solver or (inputs.scenario.plan.solver if inputs.scenario else "exact")
     wishes = read_wishes(inputs.fleet, aggregator_layer, share, aggregators, allow, forbid)
-    problem = make_problem(inputs, cuts, solver_named(name).scheme, wishes)
+    scheme = solver_named(name).scheme
+    if threshold is not None and probe is None:
+        raise InputError("--threshold chooses from a probe; give its file with --probe")
+    if cuts is None and probe is not None:
+        cuts = probed_cuts(probe, threshold, inputs.work.profile.name, scheme_named(scheme))
+    problem = make_problem(inputs, cuts, scheme, wishes)
     _refuse_groups_without_tiers(problem, name, {"--slack": slack, "--pareto": pareto})
     check_svg(picture)
     if slack is not None and wishes.aggregators is not None:

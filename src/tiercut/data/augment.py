@@ -36,5 +36,5 @@ def augment(images: Tensor, draws: Tensor) -> Tensor:
     row = torch.arange(height, device=images.device) + down[:, None]
     pixel = row[:, :, None] * (width + 2 * PADDING) + column[:, None, :]
     padded = functional.pad(images, (PADDING,) * 4)
-    index = pixel.view(count, 1, -1).expand(-1, channels, -1)
+    index = pixel.view(count, 1, height * width).expand(-1, channels, -1)
     return padded.flatten(2).gather(2, index).view(images.shape)

@@ -72,4 +72,8 @@ def find_executor(name: str, settings: Settings, task: Task) -> Factory:
             f"executor is {name} and the device is {settings.device}; threads is for the CPU, graph"
             f" and folded are for CUDA"
         )
-    return Threads
+    if name == "threads":
+        return Threads
+    from tiercut.engines.graph import Graph
+
+    return Graph

@@ -64,6 +64,11 @@ class Feed:
         here = slice(start, start + int(self.sizes[client, batch]))
         return self._gather(self._rows[client, here], self._draws[client, here])
 
+    def at(self, client: int, batch: Tensor, size: int) -> tuple[Tensor, Tensor]:
+        """The same for a batch whose number is on the device, as a captured graph needs it."""
+        columns = batch * self.task.batch + torch.arange(size, device=self.device)
+        return self._gather(self._rows[client][columns], self._draws[client][columns])
+
     def all(self, clients: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
         """Samples [R, B, ...] and labels [R, B] of many clients; short batches are padded.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 import torch
 from torch import Tensor
@@ -14,7 +15,9 @@ from torch.nn import functional
 from tiercut.engines.cores import spread
 from tiercut.engines.executor import Settings
 from tiercut.engines.feed import Normal
+from tiercut.engines.layout import channels_last
 from tiercut.engines.task import Examples, Task
+from tiercut.models.layered import LayeredModel
 
 BATCH = 500
 """Samples at a time: enough to keep a device busy, few enough for its memory."""
@@ -34,7 +37,13 @@ class Judge:
     def __init__(self, task: Task, examples: Examples, settings: Settings) -> None:
         self._settings = settings
         device, dtype = settings.device, settings.dtype
-        self._model = copy.deepcopy(task.model).to(device, dtype).eval()
+        model = copy.deepcopy(task.model).to(device, dtype).eval()
+        self._keys = [key.removeprefix("layers.") for key in model.state_dict()]
+        self._threads = settings.threads if device.type == "cpu" else 1
+        # A module takes in weights by changing itself, so that threads need one each.
+        self._idle: SimpleQueue[LayeredModel] = SimpleQueue()
+        for _ in range(self._threads):
+            self._idle.put(copy.deepcopy(model))
         self._images = torch.tensor(examples.images, device=device)
         self._labels = torch.tensor(examples.labels, device=device)
         self._normal = Normal(examples, device, dtype)
@@ -42,8 +51,8 @@ class Judge:
     def score(self, weights: Mapping[str, Tensor]) -> Score:
         """Measure one model, whose weights are called as in its state_dict."""
         starts = range(0, len(self._labels), BATCH)
-        threads = self._settings.threads if self._settings.device.type == "cpu" else 1
-        sums = spread(lambda i: self._batch(weights, starts[i]), range(len(starts)), threads)
+        work = range(len(starts))
+        sums = spread(lambda i: self._batch(weights, starts[i]), work, self._threads)
         right, loss = torch.stack(sums).sum(0).tolist()
         return Score(right / len(self._labels), loss / len(self._labels))
 
@@ -51,17 +60,15 @@ class Judge:
         """Measure every replica in a stack, whose weights lack the model's prefix."""
         return [self.score({f"layers.{k}": stack[k][row] for k in self._keys}) for row in rows]
 
-    @property
-    def _keys(self) -> list[str]:
-        return [key.removeprefix("layers.") for key in self._model.state_dict()]
-
     @torch.no_grad()
     def _batch(self, weights: Mapping[str, Tensor], start: int) -> Tensor:
         here = slice(start, start + BATCH)
         labels = self._labels[here]
         kind, lower = self._settings.device.type, self._settings.autocast
+        model = self._idle.get()
         with torch.autocast(kind, dtype=lower or torch.bfloat16, enabled=lower is not None):
-            images = self._normal(self._images[here])
-            scores = functional_call(self._model, dict(weights), (images,)).double()
+            images = channels_last(self._normal(self._images[here]))
+            scores = functional_call(model, dict(weights), (images,)).double()
+        self._idle.put(model)
         right = (scores.argmax(1) == labels).sum()
         return torch.stack([right.double(), functional.cross_entropy(scores, labels) * len(labels)])

@@ -27,12 +27,16 @@ class Optimiser:
         return ("momentum_buffer",) if self.momentum else ()
 
     def build(
-        self, parameters: Iterable[nn.Parameter], *, fused: bool = False
+        self, parameters: Iterable[nn.Parameter], *, fused: bool = False, captured: bool = False
     ) -> torch.optim.Optimizer:
-        """Torch's own optimiser for these parameters."""
+        """Torch's own optimiser for these parameters; `captured` in a CUDA graph or not."""
         if self.kind == "adam":
             return torch.optim.Adam(
-                parameters, lr=self.rate, weight_decay=self.weight_decay, fused=fused
+                parameters,
+                lr=self.rate,
+                weight_decay=self.weight_decay,
+                fused=fused,
+                capturable=captured,
             )
         return torch.optim.SGD(
             parameters,

@@ -38,6 +38,7 @@ class Row:
         for chain in modules.values():
             stream_dropout(chain, self.masks)
         self._chains = modules.train()
+        self._viewed: list[str] = []
         self._parameters = dict(self._view_stack())
         parts = self._parts()
         shared = [key for layer, keys in parts.items() if layer is not None for key in keys]
@@ -53,6 +54,7 @@ class Row:
                     full = f"{name}.{key}" if name else key
                     if full not in weights:
                         continue
+                    self._viewed.append(full)
                     view = weights[full][self.row]
                     if key in module._parameters:
                         parameter = nn.Parameter(view)
@@ -71,7 +73,8 @@ class Row:
 
     def _optimise(self, names: list[str]) -> torch.optim.Optimizer:
         parameters = [self._parameters[key] for key in names]
-        optimiser = self.bucket.optimiser.build(parameters, fused=True)
+        captured = self.bucket.stack.device.type == "cuda"
+        optimiser = self.bucket.optimiser.build(parameters, fused=True, captured=captured)
         for key, parameter in zip(names, parameters, strict=True):
             moments = self.bucket.stack.moments[key]
             optimiser.state[parameter] = {name: rows[self.row] for name, rows in moments.items()}
@@ -99,6 +102,14 @@ class Row:
         loss.backward()
         return loss.detach() * len(labels)
 
+    def tensors(self) -> Iterator[Tensor]:
+        """Everything of this replica that training changes."""
+        stack = self.bucket.stack
+        yield stack.steps[self.row]
+        for key in self._viewed:
+            yield stack.weights[key][self.row]
+            yield from (rows[self.row] for rows in stack.moments.get(key, {}).values())
+
     def update(self, layers: Sequence[str] | None) -> None:
         """Step the own layers, or those of the shared ones that this replica has."""
         for layer in (None,) if layers is None else layers:
@@ -108,7 +119,9 @@ class Row:
     def _precision(self) -> AbstractContextManager[object]:
         if self._autocast is None:
             return nullcontext()
-        return torch.autocast(self.bucket.stack.device.type, dtype=self._autocast)
+        # Weights are used once a step, and a cache of them must not outlive a captured graph.
+        kind = self.bucket.stack.device.type
+        return torch.autocast(kind, dtype=self._autocast, cache_enabled=False)
 
 
 def prototypes_of(bucket: Bucket) -> nn.ModuleDict:

@@ -1,0 +1,252 @@
+"""How fast all clients train at once, against the naive loop, in one run.
+
+    python benchmarks/speed/training.py --device cpu            two cores: fp32 and bf16
+    python benchmarks/speed/training.py --device cuda           one GPU: graph and folded
+
+Every line is measured here and now, on synthetic images of the model's own shape, batch 32, SGD with
+momentum, AA HSFL-ll at the paper's (h, v), full batches only. Steps are whole training steps: gather, three sub-models
+forward and backward, update. Results go to training-cpu.json or training-cuda.json and a table
+beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from naive import Naive, state_dict_average
+
+from tiercut.cost import Placement
+from tiercut.engines.build import find_executor
+from tiercut.engines.executor import Settings
+from tiercut.engines.mixing import Mixing
+from tiercut.engines.optimiser import Optimiser
+from tiercut.engines.stacked import Stacked
+from tiercut.engines.task import Examples, Task, build_initial, everybody
+from tiercut.schemes import find_scheme
+from tiercut.seeds import Seeds
+
+HERE = Path(__file__).parent
+BATCH = 32
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model at the paper's size: clients on a GPU, clients on a CPU, h, v and a GPU's roof."""
+
+    gpu_clients: int
+    cpu_clients: int
+    h: int
+    v: int
+    roof: float
+    """Seconds of a step in bf16 at the measured ceilings of an H200 (the spec's engine page)."""
+    goals: dict[str, float]
+
+
+CASES = {
+    "alexnet": Case(100, 8, 3, 5, 3.7e-3, {"folded": 45, "threads fp32": 1.15, "threads bf16": 2}),
+    "vgg11": Case(
+        100, 8, 3, 8, 8.9e-3, {"folded": 32, "graph": 18, "threads fp32": 1.15, "threads bf16": 2}
+    ),
+    "vgg19": Case(30, 4, 5, 15, 6.2e-3, {"folded": 20, "threads fp32": 1.15, "threads bf16": 2}),
+    "resnet101": Case(
+        30, 2, 5, 26, 28.5e-3, {"folded": 12, "threads fp32": 1.15, "threads bf16": 2}
+    ),
+}
+
+
+def make_task(name: str, clients: int, batches: int) -> Task:
+    model = build_initial(name, Seeds(0))
+    rng = np.random.default_rng(0)
+    count = clients * batches * BATCH
+    images = rng.integers(0, 256, (count, *model.input_shape), dtype=np.uint8)
+    return Task(
+        model=model,
+        scheme=find_scheme("aa-hsfl-ll"),
+        optimiser=Optimiser("sgd", 0.01, momentum=0.9),
+        examples=Examples(images, rng.integers(0, 10, count)),
+        clients=tuple(f"{n:04}" for n in range(clients)),
+        shards=tuple(np.array_split(np.arange(count), clients)),
+        batch=BATCH,
+        epochs=1,
+        seeds=Seeds(0),
+    )
+
+
+def placed(clients: int, case: Case) -> Placement:
+    groups = max(1, clients // 5)
+    return Placement.three_tiers(case.h, case.v, [n % groups for n in range(clients)])
+
+
+def timed(device: torch.device, work: Callable[[], object]) -> float:
+    """Wall seconds, with the device idle before and after."""
+    _wait(device)
+    start = time.perf_counter()
+    work()
+    _wait(device)
+    return time.perf_counter() - start
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def memory(device: torch.device) -> float:
+    """GiB reserved on the device since the last clean-up; 0 on a CPU."""
+    return torch.cuda.max_memory_reserved(device) / 2**30 if device.type == "cuda" else 0.0
+
+
+def clean(device: torch.device) -> None:
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def measure_naive(name: str, case: Case, clients: int, device: torch.device) -> dict[str, float]:
+    """Two batches per client, after one epoch of warm-up."""
+    clean(device)
+    task = make_task(name, clients, 2)
+    naive = Naive(task, case.h, case.v, device)
+    naive.epoch()
+    seconds = timed(device, naive.epoch) / 2
+    return {"seconds": seconds, "GiB": memory(device)}
+
+
+def measure_engine(
+    name: str, case: Case, clients: int, executor: str, settings: Settings, batches: int
+) -> dict[str, float]:
+    """Median over repeats of a stretch of batches; the first includes compiling and capturing."""
+    clean(settings.device)
+    task = make_task(name, clients, batches)
+    start = time.perf_counter()
+    engine = Stacked(task, settings, find_executor(executor, settings, task))
+    engine.run_round(everybody(task, 0, placed(clients, case)))
+    _wait(settings.device)
+    first = time.perf_counter() - start
+    (trainer,) = engine._executors.values()
+    present = np.ones(clients, dtype=np.bool_)
+
+    def stretch() -> None:
+        trainer.train(engine.feed, range(batches), present)
+
+    repeats = [timed(settings.device, stretch) / batches for _ in range(3)]
+    whole = timed(
+        settings.device, lambda: engine.run_round(everybody(task, 1, placed(clients, case)))
+    )
+    return {
+        "seconds": statistics.median(repeats),
+        "spread": (max(repeats) - min(repeats)) / statistics.median(repeats),
+        "first_round": first,
+        "round_per_batch": whole / batches,
+        "GiB": memory(settings.device),
+    }
+
+
+def measure_averaging(name: str, case: Case, device: torch.device) -> dict[str, float]:
+    """All parameters of all clients, in 20 groups: one product per tensor against state_dicts."""
+    clean(device)
+    clients = case.gpu_clients if device.type == "cuda" else case.cpu_clients
+    model = build_initial(name, Seeds(0)).to(device)
+    group = np.arange(clients) % max(1, clients // 5)
+    mixing = Mixing.of(group, np.ones(clients), device)
+    assert mixing is not None
+    stacks = [p.detach().unsqueeze(0).repeat(clients, *[1] * p.dim()) for p in model.parameters()]
+
+    def ours() -> None:
+        for stack in stacks:
+            mixing.average(stack)
+
+    ours()
+    fast = statistics.median(timed(device, ours) for _ in range(5))
+    del stacks
+    clean(device)
+    models = [build_initial(name, Seeds(0)).to(device) for _ in range(clients)]
+    groups = [np.flatnonzero(group == g).tolist() for g in range(group.max() + 1)]
+    state_dict_average(models, groups)
+    slow = statistics.median(
+        timed(device, lambda: state_dict_average(models, groups)) for _ in range(3)
+    )
+    return {"seconds": fast, "state_dict_seconds": slow, "times": slow / fast}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--models", default=",".join(CASES))
+    parser.add_argument("--variants", default="")
+    parser.add_argument("--batches", type=int, default=0)
+    parser.add_argument("--quick", action="store_true", help="two clients, for the tests")
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    options = parser.parse_args()
+    device = torch.device(options.device)
+    on_gpu = device.type == "cuda"
+    variants = (
+        options.variants.split(",")
+        if options.variants
+        else (["graph bf16", "folded bf16"] if on_gpu else ["threads fp32", "threads bf16"])
+    )
+    threads = torch.get_num_threads()
+    results: dict[str, object] = {
+        "command": f"python benchmarks/speed/training.py --device {options.device}",
+        "device": torch.cuda.get_device_name() if on_gpu else f"CPU, {threads} threads",
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "models": {},
+    }
+    for name in options.models.split(","):
+        case = CASES[name]
+        clients = 2 if options.quick else case.gpu_clients if on_gpu else case.cpu_clients
+        batches = options.batches or (8 if on_gpu else 2)
+        lines = {"naive": measure_naive(name, case, clients, device)}
+        report(name, "naive", clients, lines["naive"], lines["naive"]["seconds"], case, on_gpu)
+        for variant in variants:
+            executor, precision = variant.split()
+            settings = Settings(device, precision, threads)
+            lines[variant] = measure_engine(name, case, clients, executor, settings, batches)
+            lines[variant]["times_naive"] = lines["naive"]["seconds"] / lines[variant]["seconds"]
+            if on_gpu and precision == "bf16":
+                lines[variant]["roof"] = case.roof / lines[variant]["seconds"]
+            report(name, variant, clients, lines[variant], lines["naive"]["seconds"], case, on_gpu)
+        results["models"][name] = {"clients": clients, **lines}  # type: ignore[index]
+    averaged = "alexnet" if options.quick else "vgg11" if on_gpu else "alexnet"
+    results["averaging"] = {averaged: measure_averaging(averaged, CASES[averaged], device)}
+    print("averaging", json.dumps(results["averaging"]))
+    if not options.quick or options.output:
+        path = options.output or HERE / f"training-{device.type}.json"
+        path.write_text(json.dumps(results, indent=2) + "\n")
+        print(f"wrote {path.name}")
+
+
+def report(
+    name: str,
+    variant: str,
+    clients: int,
+    found: dict[str, float],
+    naive: float,
+    case: Case,
+    on_gpu: bool,
+) -> None:
+    seconds = found["seconds"]
+    line = f"{name:10} N={clients:<4} {variant:13} {seconds * 1e3:9.2f} ms/step"
+    line += f" {clients * BATCH / seconds:10.0f} samples/s  x{naive / seconds:6.2f}"
+    goal = case.goals.get(variant, case.goals.get(variant.split(maxsplit=1)[0]))
+    line += f" (goal {goal:g})" if goal and variant != "naive" else ""
+    line += f"  {found['GiB']:.1f} GiB" if on_gpu else ""
+    line += f"  {found['roof']:.0%} of the roof" if "roof" in found else ""
+    line += f"  first round {found['first_round']:.1f} s" if "first_round" in found else ""
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
