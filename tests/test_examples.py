@@ -19,7 +19,8 @@ def run(example, folder):
 
 
 def test_there_are_examples():
-    assert {"plan_only.py", "own_model.py", "demo.py"} <= {path.name for path in EXAMPLES}
+    names = {path.name for path in EXAMPLES}
+    assert {"plan_only.py", "own_model.py", "own_scheme.py", "demo.py"} <= names
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -35,6 +36,11 @@ def test_the_demo_says_where_its_files_are(tmp_path):
     assert "./demo-results" in last
     written = {path.name for path in (tmp_path / "demo-results").iterdir()}
     assert written == {"plan.json", "groups.svg", "timeline.svg"}
+
+
+def test_a_scheme_of_ones_own_needs_few_lines():
+    own_scheme = next(path for path in EXAMPLES if path.stem == "own_scheme")
+    assert len(own_scheme.read_text().splitlines()) < 60
 
 
 def test_planning_without_files_needs_few_lines():

@@ -1,8 +1,8 @@
 """The yardstick: how published split-federated code trains, only kinder.
 
 A Python loop over clients, a DataLoader each, three sub-models and three optimisers per client,
-activations and gradients "sent" by clone and detach, `.item()` after every batch. Published code also
-deep-copies models and rebuilds optimisers for every batch; this does not.
+activations and gradients "sent" by clone and detach, `.item()` after every batch. Published code
+also deep-copies models and rebuilds optimisers for every batch; this does not.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Naive:
         self.clients = [_Client(task, n, h, v, device) for n in range(len(task.clients))]
 
     def epoch(self) -> float:
+        """Train every client on all its data; the sum of all losses."""
         return sum(client.epoch(self.device) for client in self.clients)
 
 
@@ -44,8 +45,8 @@ class _Client:
     def epoch(self, device: torch.device) -> float:
         total = 0.0
         on_client, on_aggregator, on_server = self.optimisers
-        for images, labels in self.loader:
-            images, labels = images.to(device), labels.to(device)
+        for batch in self.loader:
+            images, labels = (values.to(device) for values in batch)
             activations = self.weak(images)
             received = activations.detach().clone().requires_grad_()
             cut = self.middle(received)
@@ -70,13 +71,14 @@ def _gradient(received: torch.Tensor) -> torch.Tensor:
 
 
 def state_dict_average(models: list[nn.Module], groups: list[list[int]]) -> None:
-    """How published code averages: key by key, client by client, then loaded back."""
+    """How published code does FedAvg: key by key, client by client, then loaded back."""
     for group in groups:
         states = [models[n].state_dict() for n in group]
+        share = 1 / len(group)  # of the group's examples, which are spread evenly here
         mean = copy.deepcopy(states[0])
         for key in mean:
+            mean[key] = mean[key] * share
             for state in states[1:]:
-                mean[key] += state[key]
-            mean[key] = torch.div(mean[key], len(group))
+                mean[key] += state[key] * share
         for n in group:
             models[n].load_state_dict(mean)

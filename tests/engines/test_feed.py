@@ -43,7 +43,7 @@ def test_one_all_and_at_agree(augment):
     made = feed(replace(task(), augment=augment), epoch=3)
     rows = torch.tensor([2, 0])
     for batch in range(made.batches):
-        images, labels = made.all(rows, torch.tensor(batch))
+        images, labels = made.all(rows, batch)
         for row, client in enumerate(rows.tolist()):
             size = int(made.sizes[client, batch])
             alone = made.one(client, batch)

@@ -16,7 +16,21 @@ from typing import Any
 import typer
 
 from tiercut import __version__
-from tiercut.cli import cost, data, fleet, plan, probe, profile, replan, reproduce, timeline, train
+from tiercut.cli import (
+    compare,
+    cost,
+    data,
+    fleet,
+    measure,
+    plan,
+    probe,
+    profile,
+    replan,
+    report,
+    reproduce,
+    timeline,
+    train,
+)
 from tiercut.errors import BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE, InputError, TiercutError
 
 app = typer.Typer(
@@ -36,6 +50,9 @@ app.command("replan")(replan.replan)
 app.command("cost")(cost.cost)
 app.command("timeline")(timeline.timeline)
 app.command("train")(train.train)
+app.command("compare")(compare.compare)
+app.command("measure")(measure.measure)
+app.command("report")(report.report)
 app.command("reproduce")(reproduce.reproduce)
 
 

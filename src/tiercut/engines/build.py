@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from tiercut.engines.executor import Settings
+from tiercut.engines.executor import Factory, Settings
 from tiercut.engines.reference import Reference
-from tiercut.engines.stacked import Factory, Stacked
+from tiercut.engines.stacked import Stacked
 from tiercut.engines.task import OnEpoch, Round, State, Task, Trained, quiet
 from tiercut.engines.threads import Threads
 from tiercut.errors import InputError, MissingError
 from tiercut.scenario import EngineSection
+from tiercut.schemes import Part
 
 
 class Engine(Protocol):
@@ -63,10 +65,10 @@ def build_engine(section: EngineSection, task: Task) -> Engine:
 
 
 def find_executor(name: str, settings: Settings, task: Task) -> Factory:
-    """The executor called `name`; `auto` takes the fastest that runs this model here."""
+    """The executor called `name`; `auto` takes the fastest that runs this task here."""
     on_gpu = settings.device.type == "cuda"
     if name == "auto":
-        name = "graph" if on_gpu else "threads"
+        name = "folded" if on_gpu else "threads"
     if (name != "threads") != on_gpu:
         raise InputError(
             f"executor is {name} and the device is {settings.device}; threads is for the CPU, graph"
@@ -74,6 +76,22 @@ def find_executor(name: str, settings: Settings, task: Task) -> Factory:
         )
     if name == "threads":
         return Threads
+    if name == "folded":
+        obstacle = cannot_fold(task)
+        if obstacle is None:
+            from tiercut.engines.folding import Folded
+
+            return Folded
+        warnings.warn(f"{obstacle}; training with executor graph instead", stacklevel=2)
     from tiercut.engines.graph import Graph
 
     return Graph
+
+
+def cannot_fold(task: Task) -> str | None:
+    """Why the fast path does not take a task, in a few words."""
+    from tiercut.engines.folded import unsupported
+
+    if "batch" in map(task.scheme.interval, Part):
+        return "models averaged every batch share gradients, which the fast path keeps apart"
+    return unsupported(task.model.layers)

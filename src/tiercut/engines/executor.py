@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from tiercut.engines.chains import Chains
 from tiercut.engines.feed import Feed
@@ -59,6 +60,18 @@ class Executor(Protocol):
 
     def take_losses(self) -> tuple[float, float]:
         """The sums over samples of the local and the final loss since the last call."""
+
+
+class Factory(Protocol):
+    """Makes an executor for a bucket; `gradients` has a stack for every shared parameter."""
+
+    channels_last: bool
+    """Whether it wants every row of convolution weights with its channels last in memory."""
+
+    def __call__(
+        self, bucket: Bucket, settings: Settings, gradients: dict[str, Tensor], /
+    ) -> Executor:
+        """An executor that trains the bucket's rows in place."""
 
 
 @dataclass(frozen=True)

@@ -69,14 +69,10 @@ class Feed:
         columns = batch * self.task.batch + torch.arange(size, device=self.device)
         return self._gather(self._rows[client][columns], self._draws[client][columns])
 
-    def all(self, clients: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
-        """Samples [R, B, ...] and labels [R, B] of many clients; short batches are padded.
-
-        `batch` may be a tensor, so that a captured graph can be replayed for every batch.
-        """
-        size = self.task.batch
-        columns = batch * size + torch.arange(size, device=self.device)
-        rows, draws = self._rows[clients][:, columns], self._draws[clients][:, columns]
+    def all(self, clients: Tensor, batch: int) -> tuple[Tensor, Tensor]:
+        """Samples [R, B, ...] and labels [R, B] of many clients; short batches are padded."""
+        here = slice(batch * self.task.batch, (batch + 1) * self.task.batch)
+        rows, draws = self._rows[clients, here], self._draws[clients, here]
         images, labels = self._gather(rows.flatten(), draws.flatten(0, 1))
         return images.view(*rows.shape, *images.shape[1:]), labels.view(rows.shape)
 

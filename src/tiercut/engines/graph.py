@@ -33,10 +33,14 @@ What = tuple[str, int, object]
 class Graph:
     """Trains the rows of a bucket on a CUDA device."""
 
+    channels_last = True
+
     def __init__(self, bucket: Bucket, settings: Settings, gradients: dict[str, Tensor]) -> None:
         self.bucket, self._device = bucket, settings.device
         allow_tf32(settings.precision == "tf32")
         prototypes = prototypes_of(bucket)
+        if bucket.shared:
+            gradients = _all_gradients(bucket, gradients)
         self.rows = [
             Row(bucket, row, prototypes, gradients, settings.autocast)
             for row in range(bucket.first, bucket.last)
@@ -152,6 +156,13 @@ class Graph:
     def _replay(self, what: What) -> None:
         with torch.cuda.stream(self._streams[what[1] % len(self._streams)]):
             self._graphs[what].replay()
+
+
+def _all_gradients(bucket: Bucket, shared: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Gradients that outlive a graph: here one captured piece makes them and another uses them."""
+    stack = bucket.stack
+    own = {key: stack.weights[key] for key in stack.moments if key not in shared}
+    return {**shared, **{key: torch.zeros_like(value) for key, value in own.items()}}
 
 
 def allow_tf32(allowed: bool) -> None:

@@ -13,12 +13,12 @@ IMAGES = 4
 """Dimensions of a batch of images, and of a convolution's weights."""
 
 
-def repeat(value: Tensor, rows: int) -> Tensor:
-    """A stack of so many copies of `value`, each laid out for speed."""
-    if value.dim() != IMAGES:
+def repeat(value: Tensor, rows: int, *, channels_last: bool = True) -> Tensor:
+    """A stack of so many copies of `value`."""
+    if value.dim() != IMAGES or not channels_last:
         return value.unsqueeze(0).repeat(rows, *(1 for _ in value.shape))
-    channels_last = value.permute(0, 2, 3, 1).unsqueeze(0)
-    return channels_last.repeat(rows, 1, 1, 1, 1).permute(0, 1, 4, 2, 3)
+    value = value.permute(0, 2, 3, 1).unsqueeze(0)
+    return value.repeat(rows, 1, 1, 1, 1).permute(0, 1, 4, 2, 3)
 
 
 def flat(stack: Tensor) -> Tensor:

@@ -64,7 +64,7 @@ class Mixing:
     def _mean(self, values: Tensor) -> None:
         mean = self.shares.to(values.dtype) @ values
         if len(self.rows) == len(values):
-            values.copy_(mean[self.group])
+            torch.index_select(mean, 0, self.group, out=values)  # no copy of all rows in between
         else:
             values[self.rows] = mean[self.group]
 

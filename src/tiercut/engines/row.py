@@ -40,10 +40,8 @@ class Row:
         self._chains = modules.train()
         self._viewed: list[str] = []
         self._parameters = dict(self._view_stack())
-        parts = self._parts()
-        shared = [key for layer, keys in parts.items() if layer is not None for key in keys]
-        self._gradients = {key: gradients[key][row] for key in shared}
-        self._optimisers = {layer: self._optimise(keys) for layer, keys in parts.items()}
+        self._gradients = {key: gradients[key][row] for key in self._parameters if key in gradients}
+        self._optimisers = {layer: self._optimise(keys) for layer, keys in self._parts().items()}
 
     def _view_stack(self) -> Iterator[tuple[str, nn.Parameter]]:
         """Put views of the stack in the place of parameters and buffers."""

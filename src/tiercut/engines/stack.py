@@ -8,6 +8,7 @@ everybody. The auxiliary head at cut v is a layer too, called `head@v`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 import torch
@@ -25,8 +26,11 @@ COUNT = "step"
 class Stack:
     """Weights, moments and counters of all clients, and the model that a round starts from."""
 
-    def __init__(self, task: Task, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(
+        self, task: Task, device: torch.device, dtype: torch.dtype, *, channels_last: bool
+    ) -> None:
         self.task, self.device, self.dtype = task, device, dtype
+        self._repeat = partial(repeat, channels_last=channels_last)
         self.rows: NDArray[np.int64] = task.order
         """The client of each row."""
         self.taking_part = len(task.clients)
@@ -54,13 +58,13 @@ class Stack:
             dtype = self.dtype if value.is_floating_point() else value.dtype
             start = value.detach().to(self.device, dtype, copy=True)
             self.layer_of[full], self.start[full] = name, start
-            self.weights[full] = repeat(start, self.taking_part)
+            self.weights[full] = self._repeat(start, self.taking_part)
             if full in parameters:
                 moments = {m: torch.zeros_like(start) for m in self.task.optimiser.moments}
                 # Torch counts steps in float32, whatever the parameter is.
                 moments[COUNT] = torch.zeros((), dtype=torch.float32, device=self.device)
                 self.moments[full] = {
-                    m: repeat(zero, len(self.rows)) for m, zero in moments.items()
+                    m: self._repeat(zero, len(self.rows)) for m, zero in moments.items()
                 }
 
     def arrange(self, rows: NDArray[np.int64], taking_part: int) -> bool:
@@ -76,7 +80,7 @@ class Stack:
         self.keys, self.steps = self.keys[moved], self.steps[moved]
         if taking_part != self.taking_part:
             for key, value in self.start.items():
-                self.weights[key] = repeat(value, taking_part)
+                self.weights[key] = self._repeat(value, taking_part)
         self.rows, self.taking_part = rows, taking_part
         return True
 

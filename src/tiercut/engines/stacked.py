@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,7 +9,7 @@ from torch import Tensor
 
 from tiercut.engines.chains import HEAD, build_chains
 from tiercut.engines.cores import one_thread_each, spread
-from tiercut.engines.executor import Bucket, Executor, Settings
+from tiercut.engines.executor import Bucket, Executor, Factory, Settings
 from tiercut.engines.feed import Feed
 from tiercut.engines.layout import weighted_sum
 from tiercut.engines.mixing import Mixing
@@ -20,15 +18,15 @@ from tiercut.engines.task import OnEpoch, Round, State, Task, Trained, quiet
 from tiercut.engines.tiers import Tiers
 from tiercut.schemes import Part
 
-Factory = Callable[[Bucket, Settings, dict[str, Tensor]], Executor]
-
 
 class Stacked:
     """Trains round after round from the task's initial weights."""
 
     def __init__(self, task: Task, settings: Settings, executor: Factory) -> None:
         self.task, self.settings, self._factory = task, settings, executor
-        self.stack = Stack(task, settings.device, settings.dtype)
+        self.stack = Stack(
+            task, settings.device, settings.dtype, channels_last=executor.channels_last
+        )
         self.feed = Feed(task, settings.device, settings.dtype)
         self.hosts: dict[str, NDArray[np.int64]] = {}
         """Who held each layer of each client when it last took part; -1 is nobody."""

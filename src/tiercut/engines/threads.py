@@ -21,6 +21,8 @@ from tiercut.engines.row import Row, prototypes_of
 class Threads:
     """Trains the rows of a bucket on the CPU."""
 
+    channels_last = True
+
     def __init__(self, bucket: Bucket, settings: Settings, gradients: dict[str, Tensor]) -> None:
         self.bucket, self._threads = bucket, settings.threads
         prototypes = prototypes_of(bucket)

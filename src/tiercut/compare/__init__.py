@@ -1,0 +1,11 @@
+"""Schemes against each other: every scheme trains from every seed, each run by itself.
+
+    override    a key of the scenario that differs for one scheme alone
+    fixed       h, v and lambda for HSFL-ll, which does not choose them
+    comparison  what is compared, and the setting of every run
+    check       what would stop a comparison later stops it before anything is trained
+    runs        the runs, one after another; the summary after each
+    watcher     who is told how the runs get on
+
+What the runs came to is measured by tiercut.measure. docs/comparing.md is the page for users.
+"""

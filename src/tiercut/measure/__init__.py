@@ -1,0 +1,15 @@
+"""What the runs of a comparison came to: curves, targets and gains, from their folders alone.
+
+    lines     reading files of one JSON object per line
+    points    a run's curve: accuracy, seconds and bytes after every round
+    decision  what a run's plan decided
+    manifest  what is compared, as manifest.json of a comparison says it
+    results   a comparison's folder, read
+    spread    the same quantity over several seeds
+    targets   when an accuracy is reached, and which ones to look at
+    gains     what one scheme saves over the others
+    summary   summary.json
+
+No wall-clock value enters: the same runs give the same summary, byte for byte. docs/comparing.md is
+the page for users.
+"""

@@ -1,0 +1,62 @@
+"""Accuracy against time, bytes or rounds: means over seeds, with the spread as a band."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tiercut.report.marks import COLOURS, MARKERS, looks_of
+from tiercut.report.plots import new_plot, save_plot
+from tiercut.report.summary import Summary
+from tiercut.report.wording import percent
+from tiercut.units import show_size, show_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Axis = Literal["seconds", "bytes", "round"]
+AXES: dict[Axis, str] = {
+    "seconds": "virtual time",
+    "bytes": "bytes over all links",
+    "round": "round",
+}
+MOST_MARKS = 30
+
+
+def plot_curves(summary: Summary, path: Path, axis: Axis) -> None:
+    """Plot the accuracy of every scheme, and write the figure to `path`."""
+    figure, axes = new_plot(
+        f"{summary.name}: {summary.model}, {summary.data}", AXES[axis], "test accuracy"
+    )
+    looks = looks_of(list(summary.schemes))
+    for name, scheme in summary.schemes.items():
+        if scheme.curve is None:
+            continue
+        x, band, look = getattr(scheme.curve, axis), scheme.curve.accuracy, looks[name]
+        axes.fill_between(x, band.low, band.high, color=COLOURS[look], alpha=0.16, linewidth=0)
+        axes.plot(
+            x,
+            band.mean,
+            color=COLOURS[look],
+            marker=MARKERS[look] if len(x) <= MOST_MARKS else None,
+            markersize=5,
+            label=scheme.title,
+        )
+    for target in summary.targets:
+        axes.axhline(target, color="#8a939c", linewidth=0.8, linestyle=(0, (5, 4)))
+    _write_axes(axes, axis)
+    for text in axes.legend(frameon=False, loc="lower right").get_texts():
+        text.set_parse_math(False)
+    save_plot(figure, path)
+
+
+def _write_axes(axes: Axes, axis: Axis) -> None:
+    """Numbers as people write them: 10 min, 2 GB, 75%."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.yaxis.set_major_formatter(lambda value, _: percent(value))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=axis == "round"))
+    if axis != "round":
+        show = show_time if axis == "seconds" else show_size
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_formatter(lambda value, _: show(value) if value else "0")

@@ -1,0 +1,113 @@
+"""What must not change between the parts of a run, so that they add up to one.
+
+Where and how fast it is computed may change, and how many rounds there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tiercut.documents import show_value
+from tiercut.errors import InputError
+from tiercut.fleet import Access, Between
+from tiercut.scenario import Scenario
+from tiercut.train.setting import Setting
+
+FREE = (
+    "name",
+    "training.rounds",
+    "data.dir",
+    "engine.executor",
+    "engine.device",
+    "engine.threads",
+    "engine.checkpoint_every",
+    "fleet.file",
+    "model.profile",
+)
+"""Keys of a scenario that may differ, as may those of [probe], which training does not read.
+
+Of files it matters what is in them, which `inputs_of` looks at, and not where they are.
+"""
+
+
+def inputs_of(setting: Setting) -> dict[str, str]:
+    """What a run is made from beside its scenario, as hashes by name."""
+    fleet, planner, task = setting.fleet, setting.planner, setting.task
+    assert isinstance(fleet.links, Access | Between)
+    return {
+        "scheme": digest(task.scheme),
+        "plan": digest(None if planner.given is None else planner.given.model_dump_json()),
+        "fleet": digest(
+            fleet.names,
+            fleet.throughput,
+            fleet.server_throughput,
+            fleet.to_server,
+            fleet.links.shared,
+            fleet.links.rates,
+        ),
+        "profile": digest(planner.work.profile.model_dump_json()),
+        "data": digest(*task.shards, task.examples.labels),
+    }
+
+
+def fingerprint(setting: Setting) -> str:
+    """A run's identity as one word."""
+    kept = _kept(as_json(setting.scenario))
+    return digest(json.dumps({**kept, **inputs_of(setting)}, sort_keys=True))
+
+
+def check_identity(manifest: Mapping[str, Any], setting: Setting, source: str) -> None:
+    """Refuse to go on with a run that was started from something else."""
+    was, now = _kept(manifest["scenario"]), _kept(as_json(setting.scenario))
+    changes = [
+        f"{key} was {show_value(was.get(key))} and is {show_value(now.get(key))}"
+        for key in sorted(was.keys() | now.keys())
+        if was.get(key) != now.get(key)
+    ]
+    inputs = inputs_of(setting)
+    changes += [
+        f"the {key} is another one" for key in inputs if inputs[key] != manifest["inputs"].get(key)
+    ]
+    if changes:
+        raise InputError(
+            f"{source}: this run was started with something else: {changes[0]}; resume it with what"
+            f" it was started with, or start another in a folder of its own with -o"
+        )
+
+
+def as_json(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as a JSON object."""
+    return scenario.model_dump(mode="json")
+
+
+def _kept(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """Those keys of a scenario that must not change."""
+    return {
+        key: value
+        for key, value in flatten(scenario).items()
+        if key not in FREE and not key.startswith("probe.")
+    }
+
+
+def flatten(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
+    """Nested tables as one, with keys such as training.rate."""
+    flat: dict[str, Any] = {}
+    for key, inside in value.items():
+        if isinstance(inside, Mapping):
+            flat |= flatten(inside, f"{at}{key}.")
+        else:
+            flat[f"{at}{key}"] = inside
+    return flat
+
+
+def digest(*values: object) -> str:
+    """SHA-256 of some values."""
+    total = hashlib.sha256()
+    for value in values:
+        total.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+    return total.hexdigest()

@@ -1,0 +1,48 @@
+"""What docs/comparing.md says is so: its commands run, its tables are those of the files."""
+
+import json
+import re
+import shlex
+import shutil
+
+from typer.testing import CliRunner
+
+from tests.compare.instances import carry_out, comparison
+from tests.test_docs import ROOT, rows, runnable
+from tiercut.cli import app
+
+PAGE = (ROOT / "docs" / "comparing.md").read_text()
+
+
+def documented(kind):
+    """The fields in the first column of the table that follows a file's mark, in their order."""
+    table = PAGE.split(f"<!-- fields: {kind} -->")[1].split("\n\n")[1]
+    return [name for cell in rows(table) for name in re.findall(r"`(\w+)`", cell)]
+
+
+def test_the_documented_fields_are_those_that_are_written(tmp_path):
+    carry_out(comparison(seeds=(0,), rounds=1), tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert documented("manifest") == list(manifest)
+    assert documented("summary") == list(summary)
+    assert sorted(documented("scheme")) == sorted(summary["schemes"]["sfl"])
+
+
+def test_every_command_runs(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
+    demo = tmp_path / "scenarios" / "demo.toml"
+    smaller = {"clients = 12": "clients = 5", "examples = 119": "examples = 16"}
+    text = demo.read_text()
+    for old, new in smaller.items():
+        assert old in text
+        text = text.replace(old, new)
+    demo.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    commands = runnable(PAGE)
+    assert len(commands) == 5
+    for command in commands:
+        result = CliRunner().invoke(app, shlex.split(command, comments=True))
+        assert result.exit_code == 0, f"tiercut {command}: {result.output} {result.exception}"
+    own = json.loads((tmp_path / "results" / "tuned" / "manifest.json").read_text())["overrides"]
+    assert own == {"sfl": {"training.rate": 3e-3, "plan.cuts": [3, 5]}}
