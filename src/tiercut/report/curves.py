@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tiercut.report.marks import COLOURS, MARKERS, looks_of
+from tiercut.report.marks import COLOURS, MARKERS, NAME_ROOM, TITLE_ROOM, looks_of
 from tiercut.report.plots import new_plot, save_plot
 from tiercut.report.summary import Summary
+from tiercut.report.svg import fit
 from tiercut.report.wording import percent
 from tiercut.units import show_size, show_time
 
@@ -25,9 +26,8 @@ MOST_MARKS = 30
 
 def plot_curves(summary: Summary, path: Path, axis: Axis) -> None:
     """Plot the accuracy of every scheme, and write the figure to `path`."""
-    figure, axes = new_plot(
-        f"{summary.name}: {summary.model}, {summary.data}", AXES[axis], "test accuracy"
-    )
+    title = fit(f"{summary.name}: {summary.model}, {summary.data}", TITLE_ROOM, 13)
+    figure, axes = new_plot(title, AXES[axis], "test accuracy")
     looks = looks_of(list(summary.schemes))
     for name, scheme in summary.schemes.items():
         if scheme.curve is None:
@@ -40,7 +40,7 @@ def plot_curves(summary: Summary, path: Path, axis: Axis) -> None:
             color=COLOURS[look],
             marker=MARKERS[look] if len(x) <= MOST_MARKS else None,
             markersize=5,
-            label=scheme.title,
+            label=fit(scheme.title, NAME_ROOM, 10),
         )
     for target in summary.targets:
         axes.axhline(target, color="#8a939c", linewidth=0.8, linestyle=(0, (5, 4)))

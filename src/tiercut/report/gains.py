@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiercut.report.marks import COLOURS, looks_of
+from tiercut.report.marks import COLOURS, NAME_ROOM, TITLE_ROOM, looks_of
 from tiercut.report.plots import new_plot, save_plot
 from tiercut.report.summary import Cost, Summary
+from tiercut.report.svg import fit
 from tiercut.report.wording import NOUNS, percent
 
 ROOM = 0.8
@@ -18,7 +19,8 @@ def plot_gains(summary: Summary, path: Path, cost: Cost) -> None:
     """Plot what is saved of a cost, and write the figure to `path`."""
     noun = NOUNS[cost]
     who = " and ".join(dict.fromkeys(summary.title(scheme) for scheme, _ in summary.rivals()))
-    figure, axes = new_plot(f"{summary.name}: {noun} saved by {who}", "accuracy", f"{noun} saved")
+    title = fit(f"{summary.name}: {noun} saved by {who}", TITLE_ROOM, 13)
+    figure, axes = new_plot(title, "accuracy", f"{noun} saved")
     targets = sorted({gain.target for gain in summary.gains})
     rivals, looks = list(summary.rivals()), looks_of(list(summary.schemes))
     for i, (scheme, rival) in enumerate(rivals):
@@ -30,7 +32,7 @@ def plot_gains(summary: Summary, path: Path, cost: Cost) -> None:
             list(shares.values()),
             width=0.9 * ROOM / len(rivals),
             color=COLOURS[looks.get(rival, UNKNOWN_LOOK)],
-            label=f"over {summary.title(rival)}",
+            label=fit(f"over {summary.title(rival)}", NAME_ROOM, 10),
         )
     axes.axhline(0, color="#15191e", linewidth=0.8)
     axes.grid(axis="x", visible=False)

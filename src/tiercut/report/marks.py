@@ -22,6 +22,10 @@ COLOURS = (
 MARKERS = "osD^vPXh"
 
 
+NAME_ROOM, TITLE_ROOM = 150.0, 480.0
+"""How wide names and titles may be in a figure, in points."""
+
+
 def looks_of(schemes: Sequence[str]) -> dict[str, int]:
     """A look for each scheme; two have the same one only where there are more than LOOKS."""
     looks = {name: KNOWN[name] for name in schemes if name in KNOWN}

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tiercut.report.marks import NAME_ROOM, TITLE_ROOM
 from tiercut.report.plots import new_plot, save_plot
 from tiercut.report.summary import Summary
 from tiercut.report.svg import fit
 from tiercut.report.traffic import COLOURS, KINDS, Traffic
 from tiercut.units import show_size
 
-NAME_ROOM = 110.0
-"""How wide a scheme's name may be, in points."""
-
 
 def plot_traffic(summary: Summary, traffic: Sequence[Traffic], path: Path) -> None:
     """Plot the bytes of every scheme's round, and write the figure to `path`."""
-    figure, axes = new_plot(f"{summary.name}: bytes of a round", "", "")
+    figure, axes = new_plot(fit(f"{summary.name}: bytes of a round", TITLE_ROOM, 13), "", "")
     axes.grid(axis="y", visible=False)
     rows = range(len(traffic))
     start = [0.0] * len(traffic)

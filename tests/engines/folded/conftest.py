@@ -1,11 +1,8 @@
-"""Kernels run as Python here: Triton decides that when it is first imported."""
+"""Mends the interpreter that runs Triton's kernels where there is no GPU."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
-
-os.environ.setdefault("TRITON_INTERPRET", "1")
 
 
 def _mend_interpreter() -> None:

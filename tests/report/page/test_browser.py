@@ -59,6 +59,15 @@ def click(driver, selector):
     driver.execute_script("arguments[0].click()", one(driver, selector))
 
 
+def bring(driver, element):
+    """Scroll to an element, and wait until the page has noticed."""
+    driver.execute_async_script(
+        "arguments[0].scrollIntoView({block: 'center'});"
+        "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(arguments[1], 50)))",
+        element,
+    )
+
+
 def tip(driver):
     found = one(driver, "#tip")
     return found.get_property("textContent") if found.is_displayed() else None
@@ -172,7 +181,7 @@ def test_the_pointer_and_the_keyboard_read_values(shown):
     from selenium.webdriver.common.keys import Keys
 
     chart = one(shown, "#curves")
-    shown.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+    bring(shown, chart)
     ActionChains(shown).move_to_element(chart).perform()
     assert "AA HSFL-ll" in tip(shown)
     assert "% to " in tip(shown)
@@ -238,7 +247,7 @@ def test_the_timeline_can_be_dragged(shown):
     from selenium.webdriver.common.action_chains import ActionChains
 
     chart = one(shown, "#batch")
-    shown.execute_script("arguments[0].scrollIntoView({block: 'start'})", chart)
+    bring(shown, chart)
     click(shown, "#batch-in")
     before = one(shown, "#batch svg").get_attribute("innerHTML")
     ActionChains(shown).move_to_element(chart).click_and_hold().move_by_offset(

@@ -35,7 +35,8 @@ def escape(value: str | int | float) -> str:
     """Text that no browser takes for anything but text, inside elements and attributes."""
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
-    return html.escape(printable(str(value)))
+    lines = str(value).split("\n")
+    return "\n".join(html.escape(printable(line)) for line in lines)
 
 
 def as_data(value: Any) -> Html:

@@ -1,0 +1,8 @@
+"""Without a GPU, Triton's kernels run as Python; Triton decides that when it is first imported."""
+
+import os
+
+import torch
+
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"
