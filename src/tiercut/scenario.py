@@ -118,6 +118,10 @@ At `batch` they are one shared model, with one optimiser state.
 """
 
 
+Wire = Literal["fp32", "bf16", "int8"]
+"""What activations and gradients are sent as."""
+
+
 class TrainingSection(Document):
     """How a round runs, and how many there are. B is `batch`, E is `epochs`."""
 
@@ -131,6 +135,7 @@ class TrainingSection(Document):
     head: Literal["flat", "pooled"] | None = None
     aggregator_interval: Interval | None = None
     server_interval: Interval | None = None
+    wire: Wire = "fp32"
     participation: float = Field(default=1.0, gt=0, le=1)
     client_dropout: float = Field(default=0.0, ge=0, lt=1)
 

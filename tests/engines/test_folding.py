@@ -18,7 +18,7 @@ OPTIMISERS = [
 
 
 def folds(family):
-    return cannot_fold(task("aa-hsfl-ll", family)) is None
+    return cannot_fold(task("aa-hsfl-ll", family), "fp64") is None
 
 
 @pytest.mark.parametrize("sizes", [RAGGED, (8, 8, 8, 8, 8)])
@@ -40,7 +40,9 @@ def test_most_families_fold():
 
 
 def test_shared_models_do_not():
-    assert "every batch" in cannot_fold(task("aa-hsfl-ll", "normed", intervals=("batch", None)))
+    assert "every batch" in cannot_fold(
+        task("aa-hsfl-ll", "normed", intervals=("batch", None)), "fp32"
+    )
 
 
 def test_a_state_goes_on():

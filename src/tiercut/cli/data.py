@@ -80,7 +80,7 @@ def show(
 
     if plot is not None:
         check_format(plot)
-    spread = _spread(read_scenario(scenario), data_dir)
+    spread = find_spread(read_scenario(scenario), data_dir)
     if plot is not None:
         from tiercut.report.spread import plot_spread
 
@@ -92,7 +92,7 @@ def show(
         _show_spread(spread)
 
 
-def _spread(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
+def find_spread(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
     """Who has what, as a JSON object."""
     from tiercut.data import label_counts, load, partition
     from tiercut.data.partition import skew

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiercut.cli.data import DirOption, _spread
+from tiercut.cli.data import DirOption, find_spread
 from tiercut.cli.inputs import JsonOption
 from tiercut.errors import InputError
 
@@ -111,4 +111,4 @@ def _who_has_what(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
             f"who has what of {name} is left out, since its images would all have to be read; use"
             f" `tiercut data show SCENARIO`"
         )
-    return _spread(scenario, data_dir)
+    return find_spread(scenario, data_dir)

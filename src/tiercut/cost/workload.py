@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 
 from tiercut.errors import InputError
 from tiercut.models.profile import Profile
+from tiercut.scenario import Wire
+
+FLOAT_BYTES = 4
+"""Profiles count activations as float32."""
+
+WIRE_BYTES: dict[Wire, tuple[int, int]] = {"fp32": (FLOAT_BYTES, 0), "bf16": (2, 0), "int8": (1, 4)}
+"""Bytes of a value on its way between machines, and of a sample beside its values (its scale)."""
 
 Layers = int | NDArray[np.int64]
 Amount = NDArray[np.float64]
@@ -18,11 +25,15 @@ Amount = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Workload:
-    """A profile, with the batch size B and the epochs per round E. Layers may be arrays."""
+    """A profile, with the batch size B and the epochs per round E. Layers may be arrays.
+
+    `wire` is what activations and gradients are sent as.
+    """
 
     profile: Profile
     batch: int = 32
     epochs: int = 3
+    wire: Wire = "fp32"
 
     def __post_init__(self) -> None:
         """Refuse batches and rounds of nothing."""
@@ -42,7 +53,9 @@ class Workload:
 
     def activations(self, layer: Layers) -> Amount:
         """G_l: bytes of the activations after layer l, for one batch; gradients weigh the same."""
-        size: Amount = self.batch * self.profile.activation_bytes[np.asarray(layer) - 1]
+        value, sample = WIRE_BYTES[self.wire]
+        values = self.profile.activation_bytes[np.asarray(layer) - 1] / FLOAT_BYTES
+        size: Amount = self.batch * (values * value + sample)
         return size
 
     def head(self, layer: Layers) -> Amount:

@@ -77,7 +77,7 @@ def find_executor(name: str, settings: Settings, task: Task) -> Factory:
     if name == "threads":
         return Threads
     if name == "folded":
-        obstacle = cannot_fold(task)
+        obstacle = cannot_fold(task, settings.precision)
         if obstacle is None:
             from tiercut.engines.folding import Folded
 
@@ -88,10 +88,13 @@ def find_executor(name: str, settings: Settings, task: Task) -> Factory:
     return Graph
 
 
-def cannot_fold(task: Task) -> str | None:
+def cannot_fold(task: Task, precision: str) -> str | None:
     """Why the fast path does not take a task, in a few words."""
     from tiercut.engines.folded import unsupported
 
+    # Training in bf16 computes nothing that a bf16 wire could not carry.
+    if task.wire not in ("fp32", precision):
+        return f"the fast path does not round to {task.wire} between the tiers"
     if "batch" in map(task.scheme.interval, Part):
         return "models averaged every batch share gradients, which the fast path keeps apart"
     return unsupported(task.model.layers)

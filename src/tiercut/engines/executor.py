@@ -32,6 +32,8 @@ class Bucket:
     last: int
     shared: frozenset[str]
     """Layers that several rows share as one model; their gradients are averaged every batch."""
+    sends: tuple[frozenset[int], ...]
+    """After which layers each row's activations travel; only where travelling changes them."""
 
     @property
     def optimiser(self) -> Optimiser:

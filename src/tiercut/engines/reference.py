@@ -21,7 +21,7 @@ class Reference:
 
     def __init__(self, task: Task, *, dtype: torch.dtype = torch.float32) -> None:
         self.task, self.dtype = task, dtype
-        self.transport = InMemory()
+        self.transport = InMemory(task.wire)
         self.feed = Feed(task, torch.device("cpu"), dtype)
         self.prototypes: dict[str, nn.Module] = dict(task.model.named_layers())
         self.layers: Layers = {}

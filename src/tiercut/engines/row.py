@@ -18,6 +18,7 @@ from tiercut.engines.chains import HEAD
 from tiercut.engines.dropout import ClientMasks, stream_dropout
 from tiercut.engines.executor import Bucket
 from tiercut.engines.layout import channels_last
+from tiercut.engines.wire import carried, send
 
 
 class Row:
@@ -33,6 +34,7 @@ class Row:
     ) -> None:
         self.bucket, self.row, self._autocast = bucket, row, autocast
         stack = bucket.stack
+        self._wire, self._sends = stack.task.wire, bucket.sends[row - bucket.first]
         modules = copy.deepcopy(prototypes)
         self.masks = ClientMasks(stack.keys[row], stack.steps[row])
         for chain in modules.values():
@@ -86,14 +88,23 @@ class Row:
                 parameter.grad.zero_()
         local: Tensor | None = None
         with self._precision():
-            values = self._chains["front"](channels_last(images))
+            values = self._front(channels_last(images))
             if "head" in self._chains:
                 local = self._loss(self._chains["head"], values, labels)
-                values = self._chains["back"](values.detach())
+                values = self._chains["back"](carried(values.detach(), self._wire))
             loss = functional.cross_entropy(values, labels)
         loss.backward()
         self.masks.step.add_(1)
         return local, loss.detach() * len(labels)
+
+    def _front(self, values: Tensor) -> Tensor:
+        """Run the front; what travels within it arrives as the wire leaves it."""
+        ends = self._sends if "head" not in self._chains else self._sends - {self.bucket.cut}
+        for number, layer in enumerate(self._chains["front"].children(), start=1):
+            values = layer(values)
+            if number in ends:
+                values = send(values, self._wire)
+        return values
 
     def _loss(self, head: nn.Module, values: Tensor, labels: Tensor) -> Tensor:
         loss = functional.cross_entropy(head(values), labels)

@@ -85,13 +85,14 @@ class Stacked:
 
     def _executor(self, tiers: Tiers, cut: int | None, first: int, last: int) -> Executor:
         shared = tiers.shared_in(first, last)
-        key = (cut, first, last, shared)
+        sends = tiers.sends(first, last)
+        key = (cut, first, last, shared, sends)
         if key not in self._executors:
             for name in self.stack.keys_of(shared):
                 if name in self.stack.moments and name not in self._gradients:
                     self._gradients[name] = torch.zeros_like(self.stack.weights[name])
             chains = build_chains(self.task, cut)
-            bucket = Bucket(self.stack, chains, cut, first, last, shared)
+            bucket = Bucket(self.stack, chains, cut, first, last, shared, sends)
             self._executors[key] = self._factory(bucket, self.settings, self._gradients)
         return self._executors[key]
 

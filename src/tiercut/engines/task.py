@@ -19,6 +19,7 @@ from tiercut.models.heads import HeadKind, build_head
 from tiercut.models.layered import LayeredModel
 from tiercut.models.trace import activation_shapes, count_classes
 from tiercut.models.zoo import build_model
+from tiercut.scenario import Wire
 from tiercut.schemes import Scheme
 from tiercut.seeds import Seeds
 
@@ -52,6 +53,7 @@ class Task:
     seeds: Seeds
     head: HeadKind | None = None
     augment: bool = False
+    wire: Wire = "fp32"
     streams: tuple[str, ...] | None = None
     """Whose random streams each client uses, where not its own: replicas of one client agree."""
 

@@ -114,6 +114,19 @@ class Tiers:
         """All of them."""
         return frozenset().union(*self.shared.values())
 
+    def sends(self, first: int, last: int) -> tuple[frozenset[int], ...]:
+        """After which layers the activations of some rows travel, if that changes them.
+
+        A client that serves itself sends nothing at h.
+        """
+        if self.task.wire == "fp32":
+            return (frozenset(),) * (last - first)
+        alone = self._served_by == self._clients
+        return tuple(
+            frozenset([int(self._v[row])] if alone[row] else map(int, (self._h[row], self._v[row])))
+            for row in range(first, last)
+        )
+
     def stretches(self, batches: int) -> Iterator[range]:
         """An epoch's batches, cut where something is averaged."""
         steps = [i for i in map(self.scheme.interval, Part) if isinstance(i, int)]

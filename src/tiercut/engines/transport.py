@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from torch import Tensor
+
+from tiercut.engines.wire import carried, size_on_wire
+from tiercut.scenario import Wire
 
 Role = Literal["client", "aggregator", "server"]
 
@@ -59,7 +62,8 @@ Message = Activations | Gradients | Weights
 class InMemory:
     """Delivers messages in the order in which they were sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, wire: Wire = "fp32") -> None:
+        self._wire = wire
         self.receivers: dict[Address, Callable[[Message], None]] = {}
         self.bytes: Counter[str] = Counter()
         """Bytes between devices so far, by kind of message, sender's and receiver's role."""
@@ -69,7 +73,9 @@ class InMemory:
         """Put a message on its way."""
         if sender.device != receiver.device:
             kind = type(message).__name__.lower()
-            self.bytes[f"{kind} {sender.role} {receiver.role}"] += _size(message)
+            self.bytes[f"{kind} {sender.role} {receiver.role}"] += self._size(message)
+            if not isinstance(message, Weights):
+                message = replace(message, values=carried(message.values, self._wire))
         self._waiting.append((receiver, message))
 
     def deliver(self) -> None:
@@ -78,8 +84,7 @@ class InMemory:
             receiver, message = self._waiting.popleft()
             self.receivers[receiver](message)
 
-
-def _size(message: Message) -> int:
-    if isinstance(message, Weights):
-        return sum(t.nbytes for layer in message.layers.values() for t in layer.values())
-    return message.values.nbytes
+    def _size(self, message: Message) -> int:
+        if isinstance(message, Weights):
+            return sum(t.nbytes for layer in message.layers.values() for t in layer.values())
+        return size_on_wire(message.values, self._wire)

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tiercut.cost import Workload
 from tiercut.models.profile import Profile
 from tiercut.plan.candidates import Candidate, fastest
 from tiercut.plan.greedy import greedy_candidates, why_no_plan
@@ -71,7 +70,7 @@ def _as_printed(problem: Problem, v: int) -> Problem:
         for layer in profile.layers
     ]
     free_upload = Profile(name=profile.name, parameters=profile.parameters, layers=tuple(layers))
-    work = Workload(free_upload, problem.work.batch, problem.work.epochs)
+    work = replace(problem.work, profile=free_upload)
     return replace(problem, work=work, model="paper")
 
 

@@ -22,7 +22,7 @@ from tiercut.cost import (
 from tiercut.documents import Document, check, check_version, read_json
 from tiercut.errors import InputError
 from tiercut.plan.problem import Problem
-from tiercut.scenario import CostModel
+from tiercut.scenario import CostModel, Wire
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,7 @@ class Plan:
     batches_per_epoch: int
     batch: int
     epochs: int
+    wire: Wire
     cost: CostModel
     cuts: tuple[int, ...]
     binding: str
@@ -73,6 +74,7 @@ class Plan:
             "batches_per_epoch": self.batches_per_epoch,
             "batch": self.batch,
             "epochs": self.epochs,
+            "wire": self.wire,
             "cost": self.cost,
             "cuts": list(self.cuts),
             "bytes": self.traffic.to_dict(),
@@ -100,6 +102,7 @@ def price(
         batches_per_epoch=problem.batches,
         batch=work.batch,
         epochs=work.epochs,
+        wire=work.wire,
         cost=model,
         cuts=problem.cuts,
         binding=binding(fleet, work, placement, scheme, model),
@@ -130,6 +133,7 @@ class PlanFile(Document):
     )
     batch: int = Field(default=32, ge=1)
     epochs: int = Field(default=3, ge=1)
+    wire: Wire = "fp32"
     cost: CostModel = "paper"
     cuts: tuple[int, ...] | None = Field(default=None, strict=False, min_length=1)
     clients: tuple[str, ...] | None = Field(default=None, strict=False)

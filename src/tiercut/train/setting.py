@@ -94,8 +94,10 @@ def build_setting(
         seeds=seeds,
         head=training.head,
         augment=scenario.data.augment,
+        wire=training.wire,
     )
-    work = Workload(_profile(scenario, model), training.batch, training.epochs)
+    profile = _profile(scenario, model)
+    work = Workload(profile, training.batch, training.epochs, training.wire)
     known = None if plan is None else _as_known(plan, chosen)
     planner = Planner(chosen.cost, solver, work, scenario.plan.cuts, scenario.plan.cost, known)
     return Setting(scenario, task, _examples(data, data.test), fleet, planner)

@@ -55,7 +55,9 @@ def _those_planned_for(fleet: Fleet, plan: PlanRecord, source: str) -> Fleet:
 def build_work(scene: Scene, run: Run) -> Workload:
     """What a batch of the scene costs; refused where it is not what was recorded."""
     assert run.scenario is not None
-    work = Workload(_profile(run.scenario.model), scene.plan.batch, scene.plan.epochs)
+    work = Workload(
+        _profile(run.scenario.model), scene.plan.batch, scene.plan.epochs, scene.plan.wire
+    )
     check_placement(scene.placement, scene.fleet, work.profile.depth)
     rebuilt = round_seconds(scene.fleet, work, scene.placement, scene.scheme, scene.plan.cost)
     recorded = scene.plan.seconds

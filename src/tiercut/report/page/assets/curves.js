@@ -187,7 +187,7 @@ function cursorTable(state, schemes) {
       element("td", {}, range)),
   );
   const axis = AXES[state.axis];
-  const at = state.axis === "round" ? `after round ${axis.show(state.cursor)}` : `by ${axis.show(state.cursor)}`;
+  const at = state.axis === "round" ? `after round ${axis.show(state.cursor)}` : `by ${axis.show(state.cursor)}, last finished round`;
   return [element("b", {}, at), element("table", {}, ...rows)];
 }
 

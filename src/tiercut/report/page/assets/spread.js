@@ -32,7 +32,7 @@ function drawSpread(width) {
         "data-tip": `${client.name}\nlabel ${classes[label]}: ${count} of ${client.examples}`,
       }));
       if (numbered) {
-        const over = count / most > 0.55 ? "number over" : "number";
+        const over = count / most > 0.7 ? "number over" : "number";
         parts.push(shape("text", { class: over, x: x + cell / 2, y: box.y + 14, "text-anchor": "middle" }, count));
       }
     });
