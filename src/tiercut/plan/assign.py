@@ -7,6 +7,8 @@ take only members that tolerate its load; where that leaves somebody out, it giv
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
@@ -24,6 +26,14 @@ PART_OF_FLEET = 700
 """Members of a large fleet that are placed together."""
 
 
+class Placed(NamedTuple):
+    """Which members go to which hosts, by their positions in a relaxation, and how many of each."""
+
+    member: Ints
+    host: Ints
+    amount: Ints
+
+
 def assign(relaxation: Relaxation, sites: Sites) -> Ints | None:
     """An aggregator for every client that keeps all limits, or None if none was found.
 
@@ -35,8 +45,7 @@ def assign(relaxation: Relaxation, sites: Sites) -> Ints | None:
             placed = _place_all(part)
             if placed is None:
                 return None
-            rows, columns = np.nonzero(placed)
-            served_by[part.members[rows]] = part.hosts[columns]
+            served_by[part.members[placed.member]] = part.hosts[placed.host]
         return served_by
     if len(relaxation.members) == 0:
         return sites.spread([])
@@ -44,11 +53,11 @@ def assign(relaxation: Relaxation, sites: Sites) -> Ints | None:
     return None if placed is None else _spread(relaxation, sites, placed)
 
 
-def _place_all(relaxation: Relaxation) -> Ints | None:
-    """How many of each member go to each host, all limits kept; None if no way was found."""
+def _place_all(relaxation: Relaxation) -> Placed | None:
+    """A placement that keeps all limits; None if none was found."""
     most = plenty_of_room(relaxation.cap, relaxation.copies, int(relaxation.supply.sum()))
     cap, strict = np.minimum(relaxation.cap, most), np.zeros_like(relaxation.cap)
-    doubtful: tuple[Ints, Ints, Ints, Ints] | None = None
+    doubtful: tuple[Ints, Ints, NDArray[np.bool_], Ints] | None = None
     for _ in range(ATTEMPTS):
         placed = _place(relaxation, cap, strict)
         if placed is None:
@@ -58,48 +67,46 @@ def _place_all(relaxation: Relaxation) -> Ints | None:
             cap[crowded] = np.maximum(load[crowded] - 1, 1)
             doubtful = None
             continue
-        load = 1 + -(-placed.sum(axis=0) // relaxation.copies)
-        crowded = np.flatnonzero(((placed > 0) & (relaxation.limit < load)).any(axis=0))
-        if len(crowded) == 0:
+        member, host, amount = placed
+        hosted = np.bincount(host, amount, len(cap)).astype(np.int64)
+        load = 1 + -(-hosted // relaxation.copies)
+        astray = relaxation.limit[member, host] < load[host]
+        if not astray.any():
             return placed
+        crowded = np.zeros(len(cap), dtype=bool)
+        crowded[host[astray]] = True
         doubtful = (cap.copy(), strict.copy(), crowded, load)
         strict[crowded] = load[crowded]
     return None
 
 
-def _spread(relaxation: Relaxation, sites: Sites, placed: Ints) -> Ints:
-    rows, columns = np.nonzero(placed)
+def _spread(relaxation: Relaxation, sites: Sites, placed: Placed) -> Ints:
+    members, hosts = relaxation.members[placed.member], relaxation.hosts[placed.host]
     if sites.single:
         served_by = np.arange(len(sites))
-        served_by[relaxation.members[rows]] = relaxation.hosts[columns]
+        served_by[members] = hosts
         return served_by
     return sites.spread(
-        [
-            (int(relaxation.members[n]), int(relaxation.hosts[k]), int(placed[n, k]))
-            for n, k in zip(rows, columns, strict=True)
-        ]
+        list(zip(members.tolist(), hosts.tolist(), placed.amount.tolist(), strict=True))
     )
 
 
-def _place(relaxation: Relaxation, cap: Ints, strict: Ints) -> Ints | None:
-    """How many of each member go to each host, at the least cost; None if not all find a slot."""
+def _place(relaxation: Relaxation, cap: Ints, strict: Ints) -> Placed | None:
+    """The placement of the least cost; None if not all members find a slot."""
     host, slot = relaxation.slots(cap)
-    if relaxation.copies[host].sum() < relaxation.supply.sum():
+    supply, capacity = relaxation.supply, relaxation.copies[host]
+    if capacity.sum() < supply.sum():
         return None
     price: Floats = np.square(slot - 2.0)
     fits = relaxation.limit[:, host] >= np.maximum(slot, strict[host])
-    placed = np.zeros(relaxation.limit.shape, dtype=np.int64)
     if relaxation.single:
-        rows, columns = linear_sum_assignment(np.where(fits, price, FORBIDDEN))
-        if not fits[rows, columns].all():
-            return None
-        placed[rows, host[columns]] = 1
-        return placed
-    sent = _transport(fits, price, relaxation.supply, relaxation.copies[host])
+        member, taken = linear_sum_assignment(np.where(fits, price, FORBIDDEN))
+        return Placed(member, host[taken], supply) if fits[member, taken].all() else None
+    sent = _transport(fits, price, supply, capacity)
     if sent is None:
         return None
-    np.add.at(placed.T, host, sent.T)
-    return placed
+    member, taken = sent.nonzero()
+    return Placed(member, host[taken], sent[member, taken])
 
 
 def _transport(fits: NDArray[np.bool_], price: Floats, supply: Ints, capacity: Ints) -> Ints | None:

@@ -43,7 +43,7 @@ WORTHWHILE = 2e-4
 MANY_SITES = 300
 """With more sites than this, pairs are so many that a sample of the fleet is searched first."""
 SAMPLE = 100
-LEAF = 1e-4
+LEAF = 3e-5
 """Boxes whose sides are below this share of a round are no longer split."""
 MOST_PAIRS = 1_000_000
 """Beyond so many pairs of members and hosts only counting is affordable."""
@@ -52,7 +52,10 @@ MOST_SECONDS = 4.0
 """What one integer program may take."""
 MOST_VARIABLES = 20_000
 """The largest integer program worth trying."""
-PRICE_ITERATIONS = 5
+PRICE_ITERATIONS = 10
+"""How often prices are improved while they come close to a proof."""
+GLANCES = 2
+"""The same before members are placed: plans that prices refute need not be looked for."""
 
 
 @dataclass(order=True)
@@ -63,6 +66,9 @@ class Node:
     tie: int
     limits: Limits = field(compare=False)
     box: Box = field(compare=False)
+    coarse: bool = field(compare=False)
+    """Whether counting could still shrink the box that this is half of; where it could not, only
+    the dearer tests get any further."""
 
 
 def solve(
@@ -141,6 +147,11 @@ class Search:
         """Boxes without plans faster than this are of no interest."""
         return self.seconds * (1 - self.tolerance)
 
+    def _most(self, limits: Limits) -> float:
+        """The goal, or before there is any plan what none of this (h, v) exceeds."""
+        goal = self._goal()
+        return goal if goal < math.inf else limits.worst()
+
     def _first_plan(self) -> None:
         """Something to improve on: everybody alone, or the greedy plan if a number is fixed."""
         wanted = self.problem.wishes.aggregators
@@ -165,8 +176,8 @@ class Search:
         if better:
             self.seconds, self.placement = seconds, placement
 
-    def _push(self, bound: float, limits: Limits, box: Box) -> None:
-        heapq.heappush(self.open, Node(bound, next(self._ties), limits, box))
+    def _push(self, bound: float, limits: Limits, box: Box, *, coarse: bool = True) -> None:
+        heapq.heappush(self.open, Node(bound, next(self._ties), limits, box, coarse))
 
     # --------------------------------------------------------------------- roots
 
@@ -176,17 +187,16 @@ class Search:
         roots = [Limits(self.sites, h, v) for h, v in self.problem.layer_pairs()]
         for limits in sorted(roots, key=Limits.estimate):
             h, v = limits.h, limits.v
-            self.prices[h, v] = Prices(np.ones(len(self.sites)))
             box = Box(limits.floor, tuple(math.inf for _ in limits.floor))
             start = limits.cost(limits.floor)
             if self.effort.is_late():
                 self._push(start, limits, box)  # no time to look at it: only the floor is proved
                 continue
-            most = min(self._goal(), limits.worst())
-            bound, feasible = self._raise_bound(limits, box, start, most, steps=ROOT_STEPS)
-            if feasible is None:
-                self._close(bound)
+            most = self._most(limits)
+            if self._relax(limits, most, box) is None:
+                self._close(most)
                 continue
+            bound, feasible = self._raise_bound(limits, box, start, most, steps=ROOT_STEPS)
             hint = None if scout is None else scout.thresholds_of(h, v)
             if hint is not None:
                 self._follow(limits, bound, hint)
@@ -233,10 +243,8 @@ class Search:
 
     def _raise_bound(
         self, limits: Limits, box: Box, low: float, high: float, steps: int
-    ) -> tuple[float, float | None]:
+    ) -> tuple[float, float]:
         """The largest refuted number of seconds, and the least that was not, by halving."""
-        if self._relax(limits, high, box) is None:
-            return high, None
         for _ in range(steps):
             middle = (low + high) / 2
             if self._relax(limits, middle, box) is None:
@@ -249,29 +257,38 @@ class Search:
 
     def _process(self, node: Node) -> None:
         """Refute, settle or split one box."""
-        limits, goal = node.limits, min(self._goal(), node.limits.worst())
-        if self._relax(limits, goal, node.box) is None:
+        limits, goal = node.limits, self._most(node.limits)
+        box = limits.tight(goal, node.box)
+        if box is None or (node.coarse and self._relax(limits, goal, box) is None):
             self._close(goal)
             return
         if self.small and self.sites.single:
             self._settle(node)
             return
-        box = self._shave(limits, goal, node.box)
-        low = max(node.bound, limits.cost(box.low))
-        bound, feasible = self._raise_bound(limits, box, low, goal, SHAVES)
-        if feasible is None or not self._possible(limits, goal, box):
+        shaved = self._shave(limits, goal, box) if node.coarse else box
+        if shaved is None or not self._possible(limits, goal, shaved):
             self._close(goal)
             return
-        ceiling = limits.ceiling(goal, box)
-        widths = self._widths(limits, box, ceiling)
+        self._split(node, goal, shaved)
+
+    def _split(self, node: Node, goal: float, box: Box) -> None:
+        """Look for a plan in the middle of `box`, which is what is left of a node's; halve it."""
+        limits = node.limits
+        bound = low = max(node.bound, limits.cost(box.low))
+        if node.coarse:
+            bound, _ = self._raise_bound(limits, box, low, goal, SHAVES)
+        widths = self._widths(limits, box)
         axis = int(np.argmax(widths))
         if widths[axis] < LEAF * self.seconds:
-            self._settle(Node(bound, node.tie, limits, box))
+            self._settle(replace(node, bound=bound, box=box))
             return
-        middle = tuple((low + high) / 2 for low, high in zip(box.low, ceiling, strict=True))
-        self._descend(limits, bound, middle, free=1)
-        self._push(bound, limits, box.at_most(axis, middle[axis]))
-        self._push(bound, limits, box.at_least(axis, middle[axis]))
+        middle = [(low + high) / 2 for low, high in zip(box.low, box.high, strict=True)]
+        # Plans need every host they can get: theta may take up to half of the time to spare.
+        theta = box.low[0] + (goal - limits.cost(box.low)) / (2 * limits.rates[0])
+        self._descend(limits, bound, (min(theta, box.high[0]), *middle[1:]), free=1)
+        coarse = bound > low or box.low != node.box.low
+        self._push(bound, limits, box.at_most(axis, middle[axis]), coarse=coarse)
+        self._push(bound, limits, box.at_least(axis, middle[axis]), coarse=coarse)
 
     def _close(self, bound: float) -> None:
         """Nothing below `bound` is left in a box."""
@@ -285,30 +302,38 @@ class Search:
             relaxation = relax(limits, seconds, box)
         if relaxation is None or relaxation.size > MOST_PAIRS:
             return relaxation is not None
-        self.effort.spent += 15_000.0 + 5 * relaxation.size
-        if not slots_suffice(relaxation):
-            return False
-        self.effort.spent += PRICE_ITERATIONS * (4000.0 + 2 * relaxation.size)
-        return not self.prices[limits.h, limits.v].refute(relaxation, PRICE_ITERATIONS)
+        if not relaxation.single:
+            self.effort.spent += 15_000.0 + 5 * relaxation.size
+            return slots_suffice(relaxation)
+        return not self._priced_out(limits, relaxation, PRICE_ITERATIONS)
 
-    def _shave(self, limits: Limits, goal: float, box: Box) -> Box:
+    def _priced_out(self, limits: Limits, relaxation: Relaxation, iterations: int) -> bool:
+        """Whether prices prove that not everybody has a place."""
+        at_first = Prices(np.ones(len(self.sites)))
+        prices = self.prices.setdefault((limits.h, limits.v), at_first)
+        refuted, steps = prices.refute(relaxation, iterations)
+        self.effort.spent += steps * (4000.0 + 2 * relaxation.size)
+        return refuted
+
+    def _shave(self, limits: Limits, goal: float, box: Box) -> Box | None:
         """Raise each threshold's low end as far as halving can refute what is below it."""
         for axis in range(len(box.low)):
-            ceiling = limits.ceiling(goal, box)
-            box = Box(box.low, ceiling)
-            low, high = box.low[axis], ceiling[axis]
+            low, high = box.low[axis], box.high[axis]
             for _ in range(SHAVES):
                 middle = (low + high) / 2
                 if self._relax(limits, goal, box.at_most(axis, middle)) is None:
                     low = middle
                 else:
                     high = middle
-            box = box.at_least(axis, low)
+            shaved = limits.tight(goal, box.at_least(axis, low))
+            if shaved is None:
+                return None
+            box = shaved
         return box
 
-    def _widths(self, limits: Limits, box: Box, ceiling: tuple[float, ...]) -> list[float]:
+    def _widths(self, limits: Limits, box: Box) -> list[float]:
         """The box's sides in seconds of the round; theta's counts half, as hosts are charged it."""
-        sides = zip(limits.rates, ceiling, box.low, strict=True)
+        sides = zip(limits.rates, box.high, box.low, strict=True)
         widths = [rate * (high - low) for rate, high, low in sides]
         return [widths[0] / 2, *widths[1:]]
 
@@ -316,8 +341,7 @@ class Search:
         """Let the integer program decide a whole box, if it is small enough for that."""
         bound = node.bound
         if self.sites.single:
-            most = min(self._goal(), node.limits.worst())
-            program = PairProgram(node.limits, most, node.box)
+            program = PairProgram(node.limits, self._most(node.limits), node.box)
             self.effort.spent += 20_000.0 * program.variables
             enough = self.effort.accepts(1 - bound / self.seconds, self.tolerance)
             if program.variables <= self.most_variables and not enough:
@@ -337,6 +361,9 @@ class Search:
         relaxation = self._relax(limits, seconds, box)
         if relaxation is None:
             return False
+        known = (limits.h, limits.v) in self.prices and relaxation.size <= MOST_PAIRS
+        if known and self._priced_out(limits, relaxation, GLANCES):
+            return False  # sooner said than all attempts to place them have failed
         self.effort.spent += 20_000.0 + 10 * relaxation.size
         served_by = assign(relaxation, self.sites)
         if served_by is None:
@@ -345,12 +372,14 @@ class Search:
         return True
 
     def _polish(self, limits: Limits, low: float, times: int) -> None:
-        """Improve the best plan by pressing on one of its thresholds at a time."""
-        for _ in range(times):
+        """Improve the best plan by pressing on one threshold after another until none gives way."""
+        axes = len(limits.floor)
+        firm = 0
+        for turn in range(times * axes):
             before = self.seconds
-            for free in range(len(limits.floor)):
-                self._descend(limits, low, self._thresholds(limits), free)
-            if self.seconds > before * (1 - WORTHWHILE):
+            self._descend(limits, low, self._thresholds(limits), free=turn % axes)
+            firm = 1 if self.seconds < before * (1 - WORTHWHILE) else firm + 1
+            if firm == axes:
                 return
 
     def _thresholds(self, limits: Limits) -> tuple[float, ...]:

@@ -23,11 +23,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ROUNDING = 1e-9
-"""Loads are rounded down this generously, so that rounding never makes a bound too high."""
+"""Budgets are stretched by this share and loads by this much, so that rounding never makes a bound
+too high."""
 
 
 NO_WORK = 1e-30
 """Stands for a model that takes no time at all, so that budgets can be divided by it."""
+
+NO_TIME = 1e-20
+"""Added to budgets: any number of models that take no time at all fits into none."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +125,21 @@ class Limits:
         return rows
 
     def _stack(self) -> None:
-        """The rows as matrices, divided by their slopes: budgets then count models directly."""
+        """The rows as matrices, divided by their slopes: budgets then count models directly.
+
+        Everything that does not depend on the question is done here, rounding included: the
+        search asks many hundred questions, each of them small.
+        """
         slopes = np.array([row.slope for row in self.rows])
         self._per_model = 1.0 / np.maximum(slopes, NO_WORK)
+        self._per_model_generously = (1 + ROUNDING) * self._per_model
         self._alpha = np.array([row.alpha for row in self.rows])[:, None]
         self._beta = np.array([row.beta for row in self.rows])[:, None, None]
-        self._fixed = np.array([row.fixed for row in self.rows])
+        fixed = np.array([row.fixed for row in self.rows])
+        self._fixed = (fixed - NO_TIME) * self._per_model - ROUNDING
         self._weak = self._alpha * self.weak * self._per_model
+        self._moving = 2 * self.fetch / self.weight  # a host's share of T1 and T3, per batch
+        self._most_models = np.where(self.sites.may_host, np.inf, 1.0)
 
     def cost(self, thresholds: tuple[float, ...]) -> float:
         """The round's seconds when all thresholds are used up."""
@@ -139,10 +151,9 @@ class Limits:
         It only decides which (h, v) is looked at first.
         """
         count = self.sites.count
-        hops = self.sites.seconds_per_byte
-        hop = self.hop_bytes * float(np.median(hops[0, 1:])) if len(hops) > 1 else 0.0
+        hop = self.hop_bytes * self.sites.typical_hop
         shared = count.sum() / (count / np.maximum(self.hosting, NO_WORK)).sum()
-        uplink, fetch = float(np.median(self.uplink)), float(np.median(self.fetch))
+        uplink, fetch = self.uplink[self.sites.typical], self.fetch[self.sites.typical]
         slowest = float(self.weak.max())
         forward = slowest + hop + shared + uplink
         backward = max(self.server, 2 * slowest + hop + 2 * shared)
@@ -171,15 +182,30 @@ class Limits:
             for low, high, rate in zip(box.low, box.high, self.rates, strict=True)
         )
 
+    def tight(self, seconds: float, box: Box) -> Box | None:
+        """The box without what no plan within `seconds` needs; None if nothing is left.
+
+        T1 is the floor, or what it takes some host to fetch its layers: few thetas are possible.
+        """
+        high = self.ceiling(seconds, box)
+        able = self.own(self.budgets(seconds, box), high[0]) >= 1
+        thetas = np.maximum(self.fetch[able], self.floor[0])
+        thetas = thetas[(thetas >= box.low[0]) & (thetas <= high[0] * (1 + ROUNDING))]
+        if len(thetas) == 0:
+            return None
+        lowest, highest = float(thetas.min()), float(thetas.max())
+        return Box((lowest, *box.low[1:]), (highest, *high[1:]))
+
     def budgets(self, seconds: float, box: Box) -> Floats:
         """For each row, how many models each host could afford if nothing else took time."""
-        left = (seconds - 2 * np.maximum(box.low[0], self.fetch)) / self.weight
-        most = [[sum(itertools.compress(box.high[1:], row.on))] for row in self.rows]
-        lows = sum(box.low[1:])
-        others = [[lows - sum(itertools.compress(box.low[1:], row.on))] for row in self.rows]
-        room: Floats = np.minimum(left - np.array(others), np.array(most))
+        low, high = box.low[1:], box.high[1:]
+        batch = seconds / self.weight - sum(low)
+        left = [[batch + sum(itertools.compress(low, row.on))] for row in self.rows]
+        most = [[sum(itertools.compress(high, row.on))] for row in self.rows]
+        moving = np.maximum(2 * box.low[0] / self.weight, self._moving)
+        room: Floats = np.minimum(np.array(left) - moving, most)
+        room *= self._per_model_generously
         room -= self._fixed
-        room *= self._per_model
         return room
 
     def own(self, budgets: Floats, theta: float) -> Floats:
@@ -187,30 +213,26 @@ class Limits:
 
         A host must fetch layers 1..v within `theta`.
         """
-        loads = _whole((budgets - self._weak).min(axis=0))
+        loads: Floats = np.minimum((budgets - self._weak).min(axis=0), self._most_models)
         loads[self.fetch > theta * (1 + ROUNDING)] = 0
-        loads[~self.sites.may_host & (loads > 1)] = 1
-        return np.maximum(loads, 0.0, out=loads)
+        np.floor(loads, out=loads)
+        np.maximum(loads, 0.0, out=loads)
+        return loads
 
     def pairs(
         self, budgets: Floats, members: Ints, hosts: Ints, *, remember: bool = True
     ) -> Floats:
-        """The most models host k may host while member n is one of them."""
+        """How many models host k may host while member n is one of them; not rounded down."""
         if remember:
             needs = self.sites.remember((self.h, self.v), members, hosts, self._needs)
         else:
             needs = self._needs(members, hosts)
-        return _whole((budgets[:, None, hosts] - needs).min(axis=0))
+        room: Floats = (budgets.take(hosts, axis=1)[:, :, None] - needs).min(axis=0)
+        return room.T
 
     def _needs(self, members: Ints, hosts: Ints) -> Floats:
-        """What member n takes of each row's budget on host k, in models."""
-        hop = self.hop_bytes * self.sites.seconds_per_byte[members[:, None], hosts]
-        weak = (self._alpha * self.weak[members])[:, :, None]
-        needs: Floats = (weak + self._beta * hop) * self._per_model[:, None, hosts]
+        """What member n takes of each row's budget on host k, in models; a host's lie together."""
+        hop = self.hop_bytes * self.sites.seconds_per_byte[members, hosts[:, None]]
+        weak = (self._alpha * self.weak[members])[:, None, :]
+        needs: Floats = (weak + self._beta * hop) * self._per_model.take(hosts, axis=1)[:, :, None]
         return needs
-
-
-def _whole(room: Floats) -> Floats:
-    room *= 1 + ROUNDING
-    room += ROUNDING
-    return np.floor(room, out=room)

@@ -1,14 +1,15 @@
 """Can any plan keep these thresholds? Tests that only ever say no when the answer is no.
 
 Clients that may host themselves become aggregators: in the relaxed problem that never hurts. The
-rest, the members, must find a place. Three tests, each stronger and dearer than the one before:
+rest, the members, must find a place. Three tests, the first cheap, the others stronger and dearer:
 
 1. Counting: an aggregator takes at most cap_k models, an h-index of its column of limits.
 2. Slots: aggregator k offers slots 2..cap_k, and a member may take slot s only if its limit there
-   is at least s. All members must be matched.
+   is at least s. All members must be matched. For sites that stand for several clients.
 3. Prices: whatever the members are worth, an aggregator can collect no more than its best group;
    if all best groups together are worth less than all members, somebody has no place. This is
-   Lagrangian duality, and at its best as strong as the linear program over all possible groups.
+   Lagrangian duality, and at its best as strong as the linear program over all possible groups,
+   stronger than slots. For sites of one client.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching, maximum_flow
+from scipy.sparse.csgraph import maximum_flow
 
 from tiercut.plan.limits import Box, Limits
 
@@ -31,6 +32,9 @@ Ints = NDArray[np.int64]
 LARGE = 1_000_000
 """More pairs of members and hosts than this are counted part by part."""
 PART = 64
+
+HOPELESS = 0.05
+"""Prices at which hosts have room for this share of the members too many are far from a proof."""
 
 SORTED_ROWS = 128
 """Up to so many members a column is sorted faster than its levels are counted."""
@@ -59,7 +63,10 @@ class Relaxation:
 
     @cached_property
     def limit(self) -> Floats:
-        """limit[n, k]: the most models hosts[k] may host while members[n] is one of them."""
+        """limit[n, k]: how many models hosts[k] may host while members[n] is one of them.
+
+        Neither rounded down nor cut off at the host's cap.
+        """
         return self.find_limit(self.members, self.hosts)
 
     def deal(self, parts: int) -> list[Relaxation]:
@@ -78,7 +85,7 @@ class Relaxation:
             for i in range(parts)
         ]
 
-    @property
+    @cached_property
     def single(self) -> bool:
         """Whether every site in it is one client."""
         return bool((self.supply == 1).all() and (self.copies == 1).all())
@@ -92,22 +99,22 @@ class Relaxation:
 
 def relax(limits: Limits, seconds: float, box: Box) -> Relaxation | None:
     """The relaxed problem of finishing within `seconds` and `box`; None if counting refutes it."""
-    if limits.cost(box.low) > seconds:
+    theta = limits.ceiling(seconds, box)[0]
+    if theta < box.low[0]:
         return None
-    sites = limits.sites
     budgets = limits.budgets(seconds, box)
-    own = limits.own(budgets, limits.ceiling(seconds, box)[0])
-    members, hosts = np.flatnonzero(own < 1), np.flatnonzero(own >= 2)
-    supply, copies = sites.count[members], sites.count[hosts]
-    if (copies * (own[hosts] - 1)).sum() < supply.sum():
+    own = limits.own(budgets, theta)
+    members, hosts = (own < 1).nonzero()[0], (own >= 2).nonzero()[0]
+    supply, copies, most = limits.sites.count[members], limits.sites.count[hosts], own[hosts]
+    if copies @ (most - 1) < supply.sum():
         return None
     if len(members) * len(hosts) > LARGE:
-        return _relax_in_parts(limits, budgets, own, members, hosts)
-    limit = np.minimum(limits.pairs(budgets, members, hosts), own[hosts])
+        return _relax_in_parts(limits, budgets, most, members, hosts)
+    limit = limits.pairs(budgets, members, hosts)
     if len(members) and limit.max(axis=1, initial=0).min() < 2:
         return None
-    cap = _caps(limit, supply, own[hosts])
-    if (copies * (cap - 1)).sum() < supply.sum():
+    cap = _caps(limit, supply, most)
+    if copies @ (cap - 1) < supply.sum():
         return None
     return Relaxation(
         members, hosts, lambda _members, _hosts: limit, cap, supply, copies, is_a_guess=False
@@ -119,37 +126,36 @@ def _relax_in_parts(
 ) -> Relaxation | None:
     """The counting test of a large fleet: most hosts fill up long before the last member."""
     supply, copies = limits.sites.count[members], limits.sites.count[hosts]
-    plenty = plenty_of_room(own[hosts], copies, int(supply.sum()))
-    for top in dict.fromkeys((plenty, int(min(own[hosts].max(), supply.sum() + 1)))):
-        most = np.minimum(own[hosts], top).astype(np.int64)
+    plenty = plenty_of_room(own, copies, int(supply.sum()))
+    for top in dict.fromkeys((plenty, int(min(own.max(), supply.sum() + 1)))):
+        most = np.minimum(own, top).astype(np.int64)
         cap = _caps_in_parts(limits, budgets, members, hosts, most)
-        if (copies * (cap - 1)).sum() >= supply.sum():
+        if copies @ (cap - 1) >= supply.sum():
             break
     else:
         return None
     homeless = members
     for part in _parts(hosts):
         limit = limits.pairs(budgets, homeless, hosts[part], remember=False)
-        homeless = homeless[np.minimum(limit, own[hosts[part]]).max(axis=1) < 2]
+        homeless = homeless[limit.max(axis=1) < 2]
         if len(homeless) == 0:
             break
     if len(homeless):
         return None
 
     def find_limit(members: Ints, hosts: Ints) -> Floats:
-        limit: Floats = np.minimum(limits.pairs(budgets, members, hosts), own[hosts])
-        return limit
+        return limits.pairs(budgets, members, hosts)
 
-    is_a_guess = bool((most < own[hosts]).any())
+    is_a_guess = bool((most < own).any())
     return Relaxation(members, hosts, find_limit, cap, supply, copies, is_a_guess)
 
 
 def plenty_of_room(most: NDArray[Any], copies: Ints, members: int) -> int:
     """A load at which the hosts together have room to spare: higher ones need not be looked at."""
-    top = 2
-    while top < most.max(initial=1) and (copies * (np.minimum(most, top) - 1)).sum() < 3 * members:
-        top += 1
-    return top
+    top, room = 1, 0
+    while room < 3 * members and (more := int(copies @ (most > top))):
+        top, room = top + 1, room + more
+    return max(top, 2)
 
 
 def _caps_in_parts(limits: Limits, budgets: Floats, members: Ints, hosts: Ints, most: Ints) -> Ints:
@@ -179,28 +185,27 @@ def _parts(sites: Ints) -> Iterator[slice]:
 def _caps(limit: Floats, supply: Ints, own: Floats) -> Ints:
     """For each host the largest c with at least c - 1 members whose limit there is c or more."""
     rows = len(limit)
-    most = int(min(own.max(initial=1), supply.sum() + 1))
-    if rows == 0 or most < 2:
-        return np.ones(limit.shape[1], dtype=np.int64)
-    if rows <= SORTED_ROWS and (supply == 1).all():
+    if rows <= SORTED_ROWS and supply.sum() == rows:
         best = np.sort(limit, axis=0)  # the i-th from below is one of rows - i members
-        cap: Ints = 1 + (best >= np.arange(rows + 1, 1, -1)[:, None]).sum(axis=0)
-        return cap
-    cap = np.ones(limit.shape[1], dtype=np.int64)
-    for c in range(2, most + 1):
-        enough = supply @ (limit >= c) >= c - 1
-        if not enough.any():
-            break
-        cap[enough] = c
-    return cap
+        cap = 1 + (best >= np.arange(rows + 1, 1, -1)[:, None]).sum(axis=0)
+    else:
+        cap = np.ones(limit.shape[1], dtype=np.int64)
+        for c in range(2, int(min(own.max(initial=1), supply.sum() + 1)) + 1):
+            enough = supply @ (limit >= c) >= c - 1
+            if not enough.any():
+                break
+            cap[enough] = c
+    most: Ints = np.minimum(cap, own).astype(np.int64)
+    return most
 
 
 def relax_with_number(limits: Limits, seconds: float, box: Box, wanted: int) -> Relaxation | None:
     """Exactly `wanted` aggregators: the ones with the largest caps must have room for everybody."""
-    if limits.cost(box.low) > seconds:
+    theta = limits.ceiling(seconds, box)[0]
+    if theta < box.low[0]:
         return None
     budgets = limits.budgets(seconds, box)
-    own = limits.own(budgets, limits.ceiling(seconds, box)[0])
+    own = limits.own(budgets, theta)
     everybody = np.arange(len(own))
     able = np.flatnonzero(own >= 1)
     limit = np.minimum(limits.pairs(budgets, everybody, able), own[able])
@@ -227,7 +232,7 @@ def relax_with_number(limits: Limits, seconds: float, box: Box, wanted: int) -> 
 
 
 def slots_suffice(relaxation: Relaxation) -> bool:
-    """Test 2: whether all members can be matched to slots."""
+    """Test 2: whether all members can be sent to slots, many alike at a time."""
     if relaxation.is_a_guess or len(relaxation.members) == 0:
         return True
     supply, copies, cap = relaxation.supply, relaxation.copies, relaxation.cap
@@ -235,18 +240,13 @@ def slots_suffice(relaxation: Relaxation) -> bool:
     for top in dict.fromkeys((plenty, int(cap.max()))):
         host, slot = relaxation.slots(np.minimum(cap, top))
         fits = relaxation.limit[:, host] >= slot
-        if relaxation.single:
-            matched = maximum_bipartite_matching(csr_array(fits), perm_type="column")
-            enough = bool((matched >= 0).all())
-        else:
-            enough = _flow(fits, supply, copies[host]) == supply.sum()
-        if enough:
+        if _flow(fits, supply, copies[host]) == supply.sum():
             return True
     return False
 
 
 def _flow(fits: NDArray[np.bool_], supply: Ints, capacity: Ints) -> int:
-    """The most members that can be sent to slots, many alike at a time."""
+    """The most members that can be sent to slots."""
     members, slots = fits.shape
     source, sink = members + slots, members + slots + 1
     n, s = np.nonzero(fits)
@@ -263,48 +263,50 @@ class Prices:
 
     worth: Floats
 
-    def refute(self, relaxation: Relaxation, iterations: int) -> bool:
-        """Test 3: whether prices were found that prove that not everybody has a place."""
+    def refute(self, relaxation: Relaxation, iterations: int) -> tuple[bool, int]:
+        """Test 3: whether prices were found that prove that not everybody has a place.
+
+        Also says how many iterations that took; prices far from a proof are improved only once.
+        """
         if relaxation.is_a_guess or len(relaxation.members) == 0 or not relaxation.single:
-            return False
-        members = relaxation.members
-        levels = [relaxation.limit >= c for c in range(2, int(relaxation.cap.max()) + 1)]
+            return False, 0
+        members, cap, count = relaxation.members, relaxation.cap, len(relaxation.members)
+        limit = np.minimum(relaxation.limit, cap).transpose()
+        places = np.arange(1, cap.max())[:, None, None]
+        fits = limit >= places + 1
         worth = self.worth[members]
         if worth.sum() <= 0:
-            worth = np.ones(len(members))
-        worth *= len(members) / worth.sum()
-        refuted = False
-        for _ in range(iterations):
-            earned, wanted_by = _best_groups(worth, levels)
-            shortfall = worth.sum() - earned
-            if shortfall > 1e-6 * len(members):
-                refuted = True
-                break
+            worth = np.ones(count)
+        worth *= count / worth.sum()
+        steps = 0
+        while steps < iterations:
+            steps += 1
+            earned, wanted_by = _best_groups(worth, fits, places)
+            shortfall = count - earned
             # Too much wanted: cheaper than needed, so worth less; wanted by nobody: worth more.
             slope = 1.0 - wanted_by
             size = float(slope @ slope)
-            if size == 0:
+            if shortfall > 1e-6 * count or size == 0:
                 break
-            step = 0.7 * (0.02 * len(members) - shortfall) / size
+            step = 0.7 * (0.02 * count - shortfall) / size
             worth = np.maximum(0.0, worth + step * slope)
-            worth *= len(members) / worth.sum()
+            worth *= count / worth.sum()
+            if shortfall < -HOPELESS * count:
+                break
         self.worth[members] = worth
-        return refuted
+        return shortfall > 1e-6 * count, steps
 
 
-def _best_groups(worth: Floats, levels: list[NDArray[np.bool_]]) -> tuple[float, Floats]:
-    """What all hosts earn with their best groups, and how many groups each member is in."""
+def _best_groups(worth: Floats, fits: NDArray[np.bool_], places: Ints) -> tuple[float, Floats]:
+    """What all hosts earn with their best groups, and how many groups each member is in.
+
+    fits[i, k, n] says that member n tolerates a group of places[i] members on host k.
+    """
     order = np.argsort(-worth, kind="stable")
-    sorted_worth = worth[order]
-    best = np.zeros(levels[0].shape[1])
-    picked = np.zeros(levels[0].shape, dtype=bool)
-    for places, fits in enumerate(levels, start=1):
-        taken = fits[order]
-        taken &= np.cumsum(taken, axis=0) <= places
-        earned = sorted_worth @ taken
-        better = earned > best
-        best[better] = earned[better]
-        picked[:, better] = taken[:, better]
+    taken = fits.take(order, axis=2)
+    taken &= np.cumsum(taken, axis=2) <= places
+    earned = taken @ worth[order]
+    best = earned.argmax(axis=0)
     wanted_by = np.empty(len(worth))
-    wanted_by[order] = picked.sum(axis=1)
-    return float(best.sum()), wanted_by
+    wanted_by[order] = taken[best, np.arange(len(best))].sum(axis=0)
+    return float(earned.max(axis=0).sum()), wanted_by

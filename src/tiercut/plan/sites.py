@@ -31,6 +31,28 @@ MOST_SITES = 20_000
 """All pairs of sites are looked at; beyond this many their matrix would not fit in memory."""
 
 
+Key = tuple[tuple[int, int], bytes, bytes]
+
+
+class Blocks:
+    """Intermediate results; the oldest are forgotten when they take too much memory."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._kept: dict[Key, Floats] = {}
+        self._bytes = 0
+
+    def get(self, key: Key, compute: Callable[[], Floats]) -> Floats:
+        """What `compute` gives, now or the last time."""
+        if key not in self._kept:
+            block = compute()
+            self._bytes += block.nbytes
+            while self._kept and self._bytes > MOST_REMEMBERED:
+                self._bytes -= self._kept.pop(next(iter(self._kept))).nbytes
+            self._kept[key] = block
+        return self._kept[key]
+
+
 @dataclass(frozen=True, eq=False)
 class Sites:
     """One entry per site; `clients[i]` are the clients that site i stands for."""
@@ -43,7 +65,7 @@ class Sites:
     """How many clients each site stands for."""
     may_host: NDArray[np.bool_]
     """Whether clients of the site may aggregate for others."""
-    _blocks: dict[tuple[tuple[int, int], bytes, bytes], Floats] = field(default_factory=dict)
+    _blocks: Blocks = field(default_factory=Blocks)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -80,6 +102,16 @@ class Sites:
         rates[~linked] = FAR
         return rates
 
+    @cached_property
+    def typical_hop(self) -> float:
+        """Seconds per byte of the middling link of the first site."""
+        return float(np.median(self.seconds_per_byte[0, 1:])) if len(self) > 1 else 0.0
+
+    @cached_property
+    def typical(self) -> int:
+        """The site with the middling link to the server."""
+        return int(np.argsort(self.to_server, kind="stable")[len(self) // 2])
+
     def remember(
         self,
         kind: tuple[int, int],
@@ -89,15 +121,7 @@ class Sites:
     ) -> Floats:
         """compute(members, hosts), kept: neighbouring boxes ask for the same block again."""
         key = (kind, members.tobytes(), hosts.tobytes())
-        if key not in self._blocks:
-            block = compute(members, hosts)
-            while self._blocks and self._remembered() + block.nbytes > MOST_REMEMBERED:
-                self._blocks.pop(next(iter(self._blocks)))
-            self._blocks[key] = block
-        return self._blocks[key]
-
-    def _remembered(self) -> int:
-        return sum(block.nbytes for block in self._blocks.values())
+        return self._blocks.get(key, lambda: compute(members, hosts))
 
     def spread(self, host_of: list[tuple[int, int, int]]) -> Ints:
         """Client by client, an assignment given as (member site, host site, how many).
