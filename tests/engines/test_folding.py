@@ -39,10 +39,21 @@ def test_most_families_fold():
     assert {"normed", "residual"} <= {name for name in FAMILIES if folds(name)}
 
 
-def test_shared_models_do_not():
-    assert "every batch" in cannot_fold(
-        task("aa-hsfl-ll", "normed", intervals=("batch", None)), "fp32"
-    )
+@pytest.mark.parametrize("intervals", [("batch", "batch"), (2, "batch"), ("batch", "epoch")])
+@pytest.mark.parametrize("optimiser", OPTIMISERS, ids=lambda o: f"{o.kind}-{o.momentum}")
+@pytest.mark.parametrize("family", ["normed", "residual"])
+@pytest.mark.parametrize("scheme", ["sfl", "multihop", "aa-hsfl-ll"])
+def test_it_shares_as_the_reference(scheme, family, optimiser, intervals):
+    work = task(scheme, family, optimiser=optimiser, intervals=intervals)
+    judge, fast = reference(work), Stacked(work, settings(), Folded)
+    for index in range(2):
+        expected, found = (engine.run_round(whole(work, index)) for engine in (judge, fast))
+    assert found.loss == pytest.approx(expected.loss, rel=1e-9)
+    assert distance(fast.weights(), judge.weights()) < (1e-5 if optimiser.kind == "adam" else 1e-10)
+
+
+def test_a_model_shared_among_several_cuts_does_not_fold():
+    assert "one cut layer" in cannot_fold(task("dtfl", "normed", intervals=(None, "batch")), "fp32")
 
 
 def test_a_state_goes_on():

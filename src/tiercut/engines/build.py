@@ -95,6 +95,6 @@ def cannot_fold(task: Task, precision: str) -> str | None:
     # Training in bf16 computes nothing that a bf16 wire could not carry.
     if task.wire not in ("fp32", precision):
         return f"the fast path does not round to {task.wire} between the tiers"
-    if "batch" in map(task.scheme.interval, Part):
-        return "models averaged every batch share gradients, which the fast path keeps apart"
+    if "batch" in map(task.scheme.interval, Part) and task.scheme.cost.cut_per_client:
+        return "the fast path shares a model every batch only among clients with one cut layer"
     return unsupported(task.model.layers)

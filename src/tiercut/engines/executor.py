@@ -6,7 +6,7 @@ serves them all. Executors differ in how they run it, never in what it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,8 +30,11 @@ class Bucket:
     cut: int | None
     first: int
     last: int
-    shared: frozenset[str]
-    """Layers that several rows share as one model; their gradients are averaged every batch."""
+    shared: Mapping[str, NDArray[np.int64]]
+    """Layers that rows on one host share as one model, with the host of each row.
+
+    Their gradients are averaged every batch.
+    """
     sends: tuple[frozenset[int], ...]
     """After which layers each row's activations travel; only where travelling changes them."""
 
@@ -67,6 +70,8 @@ class Executor(Protocol):
 class Factory(Protocol):
     """Makes an executor for a bucket; `gradients` has a stack for every shared parameter."""
 
+    shares: bool
+    """Whether its executors average shared gradients themselves, within one bucket."""
     channels_last: bool
     """Whether it wants every row of convolution weights with its channels last in memory."""
 

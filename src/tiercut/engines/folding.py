@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tiercut.engines.chains import HEAD
 from tiercut.engines.executor import Bucket, Settings
 from tiercut.engines.feed import Feed
-from tiercut.engines.folded import Chain, Clock, FoldedStep, fold
+from tiercut.engines.folded import Chain, Clock, FoldedStep, Sharing, fold
 from tiercut.engines.stack import COUNT
 
 
@@ -21,6 +21,7 @@ class Folded:
     """Trains the rows of a bucket with one step for all."""
 
     channels_last = False
+    shares = True
 
     def __init__(self, bucket: Bucket, settings: Settings, _: dict[str, Tensor]) -> None:
         self.bucket = bucket
@@ -41,6 +42,7 @@ class Folded:
             precision=settings.precision,
             tap=layers if chains.back is not None else None,
             clock=self._clock,
+            sharing=_sharing(bucket),
         )
         self._captured = stack.device.type != "cuda"
 
@@ -58,7 +60,7 @@ class Folded:
             self._clock.steps.add_(size > 0)
 
     def backward(self, feed: Feed, batch: int, present: NDArray[np.bool_]) -> None:
-        """Never asked for: models that share a layer are left to another executor."""
+        """Never asked for: the step averages shared gradients itself."""
         raise NotImplementedError
 
     def update(self, layers: Sequence[str] | None, rows: NDArray[np.bool_]) -> None:
@@ -70,6 +72,15 @@ class Folded:
         sums = self._step.losses.double().sum(0).tolist()
         self._step.losses.zero_()
         return (sums[0] if len(sums) > 1 else 0.0), sums[-1]
+
+
+def _sharing(bucket: Bucket) -> Sharing | None:
+    """The groups of the shared layers, each counted from 0."""
+    if not bucket.shared:
+        return None
+    numbers = {layer: np.unique(h, return_inverse=True)[1] for layer, h in bucket.shared.items()}
+    device = bucket.stack.device
+    return Sharing({layer: torch.from_numpy(n).to(device) for layer, n in numbers.items()})
 
 
 def _chain(bucket: Bucket, module: nn.Module) -> Chain:

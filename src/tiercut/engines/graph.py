@@ -34,6 +34,7 @@ class Graph:
     """Trains the rows of a bucket on a CUDA device."""
 
     channels_last = True
+    shares = False
 
     def __init__(self, bucket: Bucket, settings: Settings, gradients: dict[str, Tensor]) -> None:
         self.bucket, self._device = bucket, settings.device

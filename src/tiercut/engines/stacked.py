@@ -84,11 +84,12 @@ class Stacked:
             self.hosts[layer] = now
 
     def _executor(self, tiers: Tiers, cut: int | None, first: int, last: int) -> Executor:
-        shared = tiers.shared_in(first, last)
-        sends = tiers.sends(first, last)
-        key = (cut, first, last, shared, sends)
+        layers, sends = tiers.shared_in(first, last), tiers.sends(first, last)
+        shared = {layer: tiers.hosts(layer)[first:last] for layer in layers}
+        hosts = frozenset((layer, rows.tobytes()) for layer, rows in shared.items())
+        key = (cut, first, last, hosts, sends)
         if key not in self._executors:
-            for name in self.stack.keys_of(shared):
+            for name in [] if self._factory.shares else self.stack.keys_of(shared):
                 if name in self.stack.moments and name not in self._gradients:
                     self._gradients[name] = torch.zeros_like(self.stack.weights[name])
             chains = build_chains(self.task, cut)
@@ -103,7 +104,7 @@ class Stacked:
     ) -> int:
         self.feed.start_epoch(number)
         for batches in tiers.stretches(self.feed.batches):
-            if tiers.shared:
+            if tiers.shared and not self._factory.shares:
                 for batch in batches:
                     self._run_shared(tiers, executors, batch, present)
             else:

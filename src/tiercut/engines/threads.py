@@ -22,6 +22,7 @@ class Threads:
     """Trains the rows of a bucket on the CPU."""
 
     channels_last = True
+    shares = False
 
     def __init__(self, bucket: Bucket, settings: Settings, gradients: dict[str, Tensor]) -> None:
         self.bucket, self._threads = bucket, settings.threads

@@ -7,7 +7,7 @@ import torch
 
 from tests.engines.folded.loop import Clients
 from tests.engines.folded.nets import NETS
-from tiercut.engines.folded import Clock, FoldedStep, fold
+from tiercut.engines.folded import Clock, FoldedStep, Sharing, fold
 from tiercut.engines.optimiser import Optimiser
 
 OPTIMISERS = {
@@ -18,7 +18,7 @@ OPTIMISERS = {
 RAGGED = [[4, 2, 0], [4, 4, 3], [0, 3, 4]]
 
 
-def pair(net, optimiser, precision, dtype, share=None):
+def pair(net, optimiser, precision, dtype, sharing=None):
     """A loop of clients and a folded step from the same state."""
     build, shape, tap = NETS[net]
     chains = build()
@@ -29,7 +29,7 @@ def pair(net, optimiser, precision, dtype, share=None):
     clock = Clock(clients.keys, clients.steps)
     step = FoldedStep(
         stacks, optimiser, image_shape=shape, batch=4, precision=precision, tap=tap, clock=clock,
-        share=share,
+        sharing=sharing,
     )  # fmt: skip
     return clients, stacks, step, shape
 
@@ -93,12 +93,9 @@ def test_shared_gradients_are_what_updates():
     """With equal weights and averaged gradients, clients on different data stay equal."""
     torch.manual_seed(5)
     spec = OPTIMISERS["momentum"]
-
-    def average(gradients):
-        for gradient in gradients.values():
-            gradient.copy_(gradient.mean(0, keepdim=True).expand_as(gradient))
-
-    _, stacks, step, shape = pair("normed", spec, "fp64", torch.float64, share=average)
+    layers = {name for chain in NETS["normed"][0]() for name, _ in chain.named_children()}
+    together = Sharing({layer: torch.zeros(3, dtype=torch.int64) for layer in layers})
+    _, stacks, step, shape = pair("normed", spec, "fp64", torch.float64, sharing=together)
     for chain in stacks:
         for value in chain.parameters.values():
             value.copy_(value[:1].expand_as(value).clone())

@@ -5,7 +5,8 @@
 
 from tiercut.engines.folded.chain import Chain, Clock
 from tiercut.engines.folded.plan import unsupported
+from tiercut.engines.folded.sharing import Sharing
 from tiercut.engines.folded.step import FoldedStep
 from tiercut.engines.folded.stock import fold
 
-__all__ = ["Chain", "Clock", "FoldedStep", "fold", "unsupported"]
+__all__ = ["Chain", "Clock", "FoldedStep", "Sharing", "fold", "unsupported"]

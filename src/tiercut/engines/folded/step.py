@@ -8,7 +8,7 @@ gives every client exactly its own gradient.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -17,11 +17,9 @@ from tiercut.engines.folded import stock
 from tiercut.engines.folded.chain import Chain, Clock, Runner
 from tiercut.engines.folded.launch import compiling
 from tiercut.engines.folded.precision import PRECISIONS, rounding
+from tiercut.engines.folded.sharing import Sharing
 from tiercut.engines.folded.update import debias, update_fused, update_stock
 from tiercut.engines.optimiser import Optimiser
-
-Share = Callable[[dict[str, Tensor]], None]
-"""May change a chain's gradients, `[N, ...]` by name, in place or in the dict."""
 
 
 class FoldedStep:
@@ -46,7 +44,7 @@ class FoldedStep:
         precision: str = "bf16",
         tap: int | None = None,
         clock: Clock | None = None,
-        share: Share | None = None,
+        sharing: Sharing | None = None,
     ) -> None:
         """Prepare a step of one chain, or of two of which the second reads the first's `tap`.
 
@@ -55,7 +53,7 @@ class FoldedStep:
         some = next(iter(chains[0].parameters.values()))
         count, device = some.shape[0], some.device
         self.precision = PRECISIONS[precision]
-        self.optimiser, self.share = optimiser, share
+        self.optimiser, self._sharing = optimiser, sharing
         taps = (tap, *[None] * (len(chains) - 1))
         self._runners = [
             Runner(chain, self.precision, clock, at) for chain, at in zip(chains, taps, strict=True)
@@ -68,8 +66,10 @@ class FoldedStep:
         self.sizes = torch.zeros(count, dtype=torch.int32, device=device)
         self.losses = torch.zeros(count, len(chains), dtype=wide, device=device)
         self.rate = torch.full((1,), optimiser.rate, dtype=wide, device=device)
-        counts = [steps for chain in chains for steps in chain.steps.values()]
-        self._counts = list({steps.data_ptr(): steps for steps in counts}.values())
+        counts = [(name, steps) for chain in chains for name, steps in chain.steps.items()]
+        unique = {steps.data_ptr(): (name, steps) for name, steps in counts}
+        self._counted = [name for name, _ in unique.values()]
+        self._counts = [steps for _, steps in unique.values()]
         self._graph: torch.cuda.CUDAGraph | None = None
 
     def __call__(
@@ -130,18 +130,29 @@ class FoldedStep:
                 for steps, each in zip(self._counts, all_divisors, strict=True)
             }
         values = self.images
+        if self._sharing is not None:
+            self._sharing.prepare(self.sizes, self.rate.dtype)
         with rounding(self.precision):
             for position, runner in enumerate(self._runners):
                 gradients, tap = self._gradients(position, runner, values)
-                if self.share is not None:
-                    self.share(gradients)
                 for name, gradient in gradients.items():
                     self._update(runner, name, gradient, divisors)
                 if tap is not None:
                     values = tap.detach()
+        if self._sharing is not None:
+            for runner in self._runners:
+                buffers = runner.chain.buffers.items()
+                self._sharing.spread((k, v) for k, v in buffers if self._sharing.covers(k))
         if self._counts:
-            took_part = (self.sizes > 0).to(self._counts[0].dtype)
-            torch._foreach_add_(self._counts, [took_part] * len(self._counts))
+            like = self._counts[0].dtype
+            steps = [(self._moving(name) > 0).to(like) for name in self._counted]
+            torch._foreach_add_(self._counts, steps)
+
+    def _moving(self, name: str) -> Tensor:
+        """Whom an update of this parameter moves: clients with samples here or on their host."""
+        if self._sharing is not None and self._sharing.covers(name):
+            return self._sharing.moving(name)
+        return self.sizes
 
     def _gradients(
         self, position: int, runner: Runner, values: Tensor
@@ -161,21 +172,16 @@ class FoldedStep:
         chain = runner.chain
         moments = [chain.moments[moment][name] for moment in self.optimiser.moments]
         divisor = divisors[chain.steps[name].data_ptr()] if divisors else None
-        parameter = chain.parameters[name]
-        if not self.precision.kernels:
-            update_stock(
-                parameter, gradient, moments, divisor, self.sizes, self.rate, self.optimiser
-            )
-            return
+        parameter, moving = chain.parameters[name], self._moving(name)
         shadow = runner.shadows.get(name)
-        ordered = gradient if shadow is None else runner.packed(name, gradient)
+        if shadow is not None:
+            gradient = runner.packed(name, gradient)
+        gradient = gradient.contiguous()
+        if self._sharing is not None and self._sharing.covers(name):
+            gradient = self._sharing.mean(name, gradient)
+        if not self.precision.kernels:
+            update_stock(parameter, gradient, moments, divisor, moving, self.rate, self.optimiser)
+            return
         update_fused(
-            parameter,
-            ordered.contiguous(),
-            moments,
-            divisor,
-            shadow,
-            self.sizes,
-            self.rate,
-            self.optimiser,
+            parameter, gradient, moments, divisor, shadow, moving, self.rate, self.optimiser
         )
