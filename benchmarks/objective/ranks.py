@@ -2,8 +2,8 @@
 
     python benchmarks/objective/ranks.py SCENARIO RUNS PROBE --targets 50,60,70,80,90
 
-Every setting (cut, aggregators, intervals) in RUNS is estimated from the runs of all other settings,
-and from the probe alone, and compared with the mean of its own runs.
+Every setting (cut, aggregators, intervals) in RUNS is estimated from the runs of all other
+settings, and from the probe alone, and compared with the mean of its own runs.
 """
 
 from __future__ import annotations

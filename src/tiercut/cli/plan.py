@@ -22,6 +22,15 @@ from tiercut.cli.inputs import (
     deliver,
     read_inputs,
 )
+from tiercut.cli.objective import (
+    LearnOption,
+    ObjectiveOption,
+    TargetOption,
+    plan_for,
+    read_goal,
+    refuse_others,
+    show_objective,
+)
 from tiercut.cli.probe import ThresholdOption, probed_cuts
 from tiercut.cli.progress import counting, watching
 from tiercut.errors import InputError, nearest
@@ -66,6 +75,9 @@ def plan(
     epochs: EpochsOption = None,
     solver: SolverOption = None,
     cost: CostOption = None,
+    objective: ObjectiveOption = None,
+    target: TargetOption = None,
+    learn: LearnOption = None,
     aggregator_layer: LayerOption = None,
     share: LambdaOption = None,
     aggregators: AggregatorsOption = None,
@@ -92,6 +104,7 @@ def plan(
     from tiercut.plan.fewest import with_fewest_aggregators
     from tiercut.plan.solve import solve, solver_named
 
+    goal = read_goal(objective, target, probe, learn)
     inputs = read_inputs(scenario, fleet, profile, batch=batch, epochs=epochs, cost=cost)
     name = solver or (inputs.scenario.plan.solver if inputs.scenario else "exact")
     wishes = read_wishes(inputs.fleet, aggregator_layer, share, aggregators, allow, forbid)
@@ -99,6 +112,8 @@ def plan(
     if threshold is not None and probe is None:
         raise InputError("--threshold chooses from a probe; give its file with --probe")
     if cuts is None and probe is not None:
+        if goal is not None and threshold is None:
+            threshold = math.inf  # slow learners are no longer ruled out, but counted
         cuts = probed_cuts(probe, threshold, inputs.work.profile.name, scheme_named(scheme))
     problem = make_problem(inputs, cuts, scheme, wishes)
     _refuse_groups_without_tiers(problem, name, {"--slack": slack, "--pareto": pareto})
@@ -106,7 +121,12 @@ def plan(
     if slack is not None and wishes.aggregators is not None:
         raise InputError("--slack looks for the number of aggregators; leave --aggregators away")
     if pareto is not None:
-        others = {"--slack": slack, "--picture": picture, "--time-limit": time_limit}
+        others = {
+            "--slack": slack,
+            "--picture": picture,
+            "--time-limit": time_limit,
+            "--objective": objective,
+        }
         ignored = [option for option, value in others.items() if value is not None]
         if ignored or name != "exact":
             raise InputError(
@@ -115,10 +135,14 @@ def plan(
             )
         _show_frontier(problem, pareto, json, output)
         return
-    with watching("planning") as progress:
-        made = solve(problem, name, time_limit=_seconds(time_limit), progress=progress)
-        if slack is not None:
-            made = with_fewest_aggregators(problem, made, _slack(slack, made))
+    if goal is not None:
+        refuse_others(name, {"--slack": slack, "--time-limit": time_limit})
+        made = plan_for(goal, problem, inputs)
+    else:
+        with watching("planning") as progress:
+            made = solve(problem, name, time_limit=_seconds(time_limit), progress=progress)
+            if slack is not None:
+                made = with_fewest_aggregators(problem, made, _slack(slack, made))
     if picture is not None:
         from tiercut.report.groups import draw_groups
 
@@ -287,3 +311,5 @@ def show_plan(made: Plan, fleet: Fleet) -> None:
             f"no plan is faster than {show_time(made.lower_bound)}: this one is within"
             f" {made.gap:.2%} of the best possible ({show_time(made.wall_seconds)} to find)"
         )
+    if made.objective is not None:
+        show_objective(made.objective)

@@ -216,14 +216,8 @@ def _show(found: Probe) -> None:
 def probed_cuts(path: Path, threshold: float | None, model: str, scheme: SchemeCost) -> str:
     """The candidates in a probe file of `model`, as far as a scheme has room for them."""
     from tiercut.plan.problem import shallowest_cut
-    from tiercut.probe.result import read_probe
 
-    found = read_probe(path)
-    if found.model != model:
-        raise InputError(
-            f"{path} is a probe of {found.model} and the plan is for {model}; probe that model"
-            f" with `tiercut probe`"
-        )
+    found = read_probe_of(model, path)
     if found.missing:
         raise InputError(
             f"{path}: cut {found.missing[0]} was not tried yet; run `tiercut probe` again to"
@@ -237,3 +231,16 @@ def probed_cuts(path: Path, threshold: float | None, model: str, scheme: SchemeC
             f" larger --threshold"
         )
     return ",".join(map(str, kept))
+
+
+def read_probe_of(model: str, path: Path) -> Probe:
+    """The probe in a file, which must be of `model`."""
+    from tiercut.probe.result import read_probe
+
+    found = read_probe(path)
+    if found.model != model:
+        raise InputError(
+            f"{path} is a probe of {found.model} and the plan is for {model}; probe that model"
+            f" with `tiercut probe`"
+        )
+    return found

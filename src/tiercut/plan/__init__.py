@@ -13,4 +13,5 @@ rivals        how SFL, LocSFL, Multihop, DTFL and HSFL-ll would decide
 fewest        fewer aggregators at almost the same delay
 pareto        the frontier over delay, bytes and number of aggregators
 replan        a new plan for a changed fleet, and what it gains
+goal          the least time or bytes to a target accuracy instead of the fastest round
 """

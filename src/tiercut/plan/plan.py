@@ -21,6 +21,7 @@ from tiercut.cost import (
 )
 from tiercut.documents import Document, check, check_version, read_json
 from tiercut.errors import InputError
+from tiercut.plan.goal.objective import Objective
 from tiercut.plan.problem import Problem
 from tiercut.scenario import CostModel, Wire
 
@@ -47,6 +48,8 @@ class Plan:
     solver: str
     lower_bound: float | None
     wall_seconds: float
+    objective: Objective | None = None
+    """What was aimed at, where that was not the fastest round."""
 
     @property
     def gap(self) -> float | None:
@@ -81,6 +84,7 @@ class Plan:
             "binding": self.binding,
             "solver": self.solver,
             "wall_seconds": self.wall_seconds,
+            **({} if self.objective is None else {"objective": self.objective.to_dict()}),
         }
 
 

@@ -19,7 +19,7 @@ def reached_after(curve: Sequence[float] | np.ndarray, accuracy: float, start: f
         return math.inf
     step = int(there[0])
     before, after = points[step], points[step + 1]
-    return step + 1.0 if after <= before else step + max(0.0, (accuracy - before) / (after - before))
+    return step if before >= accuracy else step + float((accuracy - before) / (after - before))
 
 
 def show_percent(accuracy: float) -> str:

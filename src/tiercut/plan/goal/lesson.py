@@ -36,8 +36,7 @@ class Lesson:
 
     def rounds_to(self, target: float) -> float:
         """Rounds until the target; infinite where it was not reached."""
-        first_has_it = self.curve[0] >= target
-        return 1.0 if first_has_it else reached_after(self.curve, target, self.curve[0])
+        return max(1.0, reached_after(self.curve, target, self.curve[0]))
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Probed:
 
     def rounds(self, h: int, v: int, aggregators: Ints) -> Rounds:
         """The same for every h and number of aggregators."""
-        return Rounds(*(np.full(len(aggregators), amount) for amount in self.by_cut[v]))
+        return Rounds.of(*(np.full(len(aggregators), amount) for amount in self.by_cut[v]))
 
 
 def rounds_from_probe(

@@ -12,6 +12,8 @@ from tiercut.plan.goal.rounds import Floats, Ints
 
 WORTHWHILE = 0.95
 """Another feature must bring the error on left-out runs below this share of what it was."""
+ROUNDING = 1e-9
+"""Errors that differ by less are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,9 @@ def fit(x: Floats, y: Floats, groups: Ints, offset: Floats | None) -> Line:
     for columns, use_offset in _choices(x.shape[1], offset is not None):
         known = offset if use_offset and offset is not None else np.zeros(len(y))
         line = _fit(x, y - known, groups, columns, use_offset)
-        if line is not None and (best is None or line.error < best.error * WORTHWHILE):
+        if line is None:
+            continue
+        if best is None or line.error < best.error * WORTHWHILE - ROUNDING:
             best = line
     assert best is not None  # a mean can always be taken
     return best
@@ -64,7 +68,7 @@ def _fit(x: Floats, y: Floats, groups: Ints, columns: tuple[int, ...], offset: b
             return None
         missed[out] = y[out] - design[out] @ _solve(design[~out], y[~out])
     error = float(np.sqrt((missed**2).mean()))
-    inverse = np.linalg.inv(design.T @ design)
+    inverse = np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64)
     return Line(columns, offset, _solve(design, y), error, inverse)
 
 

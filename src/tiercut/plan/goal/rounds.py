@@ -23,7 +23,12 @@ class Rounds:
     @classmethod
     def spread(cls, likely: Floats, width: Floats) -> Rounds:
         """Estimates that may be wrong by `width` in the logarithm, either way."""
-        return cls(likely, likely * np.exp(-width), likely * np.exp(width))
+        return cls.of(likely, likely * np.exp(-width), likely * np.exp(width))
+
+    @classmethod
+    def of(cls, likely: Floats, low: Floats, high: Floats) -> Rounds:
+        """Estimates, none of them below the one round that it takes at least."""
+        return cls(np.maximum(likely, 1), np.maximum(low, 1), np.maximum(high, 1))
 
 
 class Evidence(Protocol):
