@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from tiercut.cli import app
 from tiercut.errors import InputError
-from tiercut.reproduce import tables
+from tiercut.reproduce import runs, tables
 from tiercut.reproduce.results import Table
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -23,6 +23,7 @@ def tiny(settings, *, watch):
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     monkeypatch.setattr(tables, "TABLES", {"table-iv": tiny, "table-v": tiny})
+    monkeypatch.setattr(runs, "has_gpu", lambda: False)  # or figures would be trained
 
     def run(*words):
         options = ["--scenarios", str(SCENARIOS), "--output", str(tmp_path)]

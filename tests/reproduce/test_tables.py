@@ -9,7 +9,6 @@ from tiercut.errors import InputError
 from tiercut.reproduce import table_iv, table_ix, table_v, table_vii, table_viii
 from tiercut.reproduce.results import Spread
 from tiercut.reproduce.settings import TITLES, TRAINING_IMAGES, read_settings
-from tiercut.reproduce.tables import TABLES, tables_named
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -108,13 +107,6 @@ def test_where_the_planner_decides_as_printed_nothing_is_explained(settings, mon
 def test_a_spread_is_around_the_median():
     assert Spread.of([3, 1, 2]) == Spread(2, 1, 3)
     assert Spread.of([3, 1, 2], typical=1) == Spread(1, 1, 3)
-
-
-def test_tables_are_found_by_name():
-    assert tables_named("all") == TABLES
-    assert list(tables_named("table-ix")) == ["table-ix"]
-    with pytest.raises(InputError, match=r"'table-vi'.*did you mean 'table-v"):
-        tables_named("table-vi")
 
 
 def test_a_missing_scenario_says_what_to_do(tmp_path):

@@ -1,16 +1,20 @@
-"""`tiercut reproduce`: the paper's tables, made again beside its own figures."""
+"""`tiercut reproduce`: the paper's tables and figures, made again beside its own figures."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption, deliver
 from tiercut.cli.progress import counting
+from tiercut.cli.train import DeviceOption, ExecutorOption, PrecisionOption, ThreadsOption
+from tiercut.errors import InputError, TiercutError
 
 if TYPE_CHECKING:
     from tiercut.reproduce.settings import Settings
@@ -23,32 +27,104 @@ OUTPUT = Path("benchmarks/paper")
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="A table, such as table-iv; or all.")],
+    name: Annotated[str, typer.Argument(help="Such as table-iv or figure-5; or all.")],
     scenarios: Annotated[
         Path, typer.Option("--scenarios", help="Folder with the paper's scenarios.")
     ] = SCENARIOS,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the results, one folder per table.")
+        Path, typer.Option("--output", "-o", help="Folder for the results, one folder for each.")
     ] = OUTPUT,
+    tuned: Annotated[
+        bool, typer.Option("--tuned", help="Figures 4 to 7 with our best options for all schemes.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Only try it, in seconds on the CPU; needs -o DIR.")
+    ] = False,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="How many [3; 1 for deep models]; or 0,5,7.")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", help="How many rounds.")] = None,
+    executor: ExecutorOption = None,
+    device: DeviceOption = None,
+    precision: PrecisionOption = None,
+    threads: ThreadsOption = None,
+    data_dir: DirOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Make the paper's tables again; write each with the paper's figures beside ours."""
-    from tiercut.documents import to_json
-    from tiercut.reproduce.results import write_result
-    from tiercut.reproduce.settings import read_settings
-    from tiercut.reproduce.tables import tables_named
+    """Make the paper's tables and figures again; write each with the paper's figures beside ours.
 
-    makers = tables_named(name)
-    settings = read_settings(scenarios)
-    documents = {}
-    for table, make in makers.items():
-        documents[table] = _watched(make, settings, _command(name, scenarios, output))
-        write_result(documents[table], output / table)
-        typer.echo(f"wrote {output / table}", err=True)
-        if not json:
-            _show(documents[table])
+    What needs training goes on where it was stopped.
+    """
+    from tiercut.cli.study import Terms, make_study
+    from tiercut.documents import to_json
+    from tiercut.reproduce import table_iii
+    from tiercut.reproduce.catalogue import ALL, choose
+    from tiercut.reproduce.quick import label
+    from tiercut.reproduce.results import to_document
+    from tiercut.reproduce.settings import read_settings
+
+    choice, command = choose(name, tuned=tuned), _command(name, scenarios, output)
+    if quick and output == OUTPUT:
+        raise InputError("a quick trial is no result; say where it goes with -o DIR")
+    if quick and name in choice.tables:
+        raise InputError(f"{name} needs no training; leave --quick out")
+    engine = {
+        "executor": executor,
+        "device": device,
+        "precision": precision,
+        "threads": threads,
+    }
+    terms = Terms(scenarios, output, quick, name == ALL, seeds, rounds, engine, data_dir)
+    kept = _Kept(output, show=not json)
+    if choice.tables and not quick:
+        settings = read_settings(scenarios)
+        for key, make in choice.tables.items():
+            kept.add(key, _watched(make, settings, command))
+    failures: list[str] = []
+    for key, study in choice.studies.items():
+        with _skipping(key, everything=name == ALL):
+            made = make_study(key, study, terms)
+            kept.add(key, made.document)
+            failures += made.failures
+    if choice.gains:
+        with _skipping(table_iii.NAME, everything=name == ALL):
+            table = table_iii.make(output)
+            kept.add(table_iii.NAME, to_document(label(table) if quick else table, command))
     if json:
-        deliver(to_json(documents), None)
+        deliver(to_json(kept.documents), None)
+    if failures:
+        raise InputError(
+            f"{len(failures)} of the runs did not get to their end; {failures[0]}; the same command"
+            f" tries them again"
+        )
+
+
+class _Kept:
+    """The results so far; each is written, and shown, as soon as it is there."""
+
+    def __init__(self, output: Path, *, show: bool) -> None:
+        self.documents: dict[str, dict[str, Any]] = {}
+        self._output, self._show = output, show
+
+    def add(self, key: str, document: dict[str, Any]) -> None:
+        from tiercut.reproduce.results import write_result
+
+        self.documents[key] = document
+        write_result(document, self._output / key)
+        typer.echo(f"wrote {self._output / key}", err=True)
+        if self._show:
+            _show(document)
+
+
+@contextmanager
+def _skipping(key: str, *, everything: bool) -> Iterator[None]:
+    """Where everything is made, what cannot be made does not keep the others back."""
+    try:
+        yield
+    except TiercutError as reason:
+        if not everything:
+            raise
+        typer.echo(f"skipped {key}: {reason}", err=True)
 
 
 def _command(name: str, scenarios: Path, output: Path) -> str:

@@ -1,11 +1,29 @@
-"""The paper's tables, made again: its printed figures beside ours, and why they differ.
+"""The paper's tables and figures, made again: its printed figures beside ours, and why they differ.
 
-    paper_figures  the numbers that the paper prints
-    settings       its four settings, read from scenario files
-    decisions      choosing h, v and lambda over several fleets, and pricing the paper's choice
-    table_iv ...   one module per table
-    tables         all of them by name
-    results        a table as result.json and README.md
+    paper_figures    the numbers that the paper prints about plans
+    paper_curves     those that it prints about training
+    settings         its four settings, read from scenario files
+    results          a table as result.json and README.md
+    catalogue        everything by name
 
-Only tables that need no training are here; `tiercut reproduce` is the command.
+Without training:
+
+    decisions        choosing h, v and lambda over several fleets, and pricing the paper's choice
+    table_iv ...     one module per table
+    tables           all of them
+
+With training:
+
+    study            who is compared, on which scenario
+    contenders       variants of schemes under names of their own
+    figure_2 ...     one module per kind of study, with what it makes of the results
+    readings         what is read off the runs of a contender
+    savings          what a contender saves over the best rival
+    stand            whether all runs are there
+    runs             training them: the only module that needs torch, imported when it does
+    trained          the table of a study, from the folder of its runs
+    table_iii        Table III, from the runs of several studies
+    quick            a study in seconds
+
+`tiercut reproduce` is the command; docs/reproducing.md is the page for users.
 """

@@ -45,10 +45,35 @@ class Table:
     differences: tuple[str, ...]
     """Why ours are not the paper's, a sentence each."""
     seeds: tuple[int, ...]
+    pictures: tuple[tuple[str, str], ...] = ()
+    """What is in which file beside the page."""
 
 
-def to_document(table: Table, command: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Origin:
+    """What a table was computed on."""
+
+    device: dict[str, Any]
+    versions: dict[str, str]
+
+    @classmethod
+    def here(cls) -> Self:
+        """The machine that runs this."""
+        return cls(
+            device={"platform": platform.platform(), "cpus": os.cpu_count()},
+            versions={
+                "tiercut": __version__,
+                "python": platform.python_version(),
+                "numpy": version("numpy"),
+                "scipy": version("scipy"),
+            },
+        )
+
+
+def to_document(table: Table, command: str, origin: Origin | None = None) -> dict[str, Any]:
     """The JSON object of result.json, with all it takes to make it again."""
+    made_on = origin or Origin.here()
+    pictures = {"pictures": [list(one) for one in table.pictures]} if table.pictures else {}
     return {
         "version": 1,
         "title": table.title,
@@ -56,15 +81,11 @@ def to_document(table: Table, command: str) -> dict[str, Any]:
         "columns": list(table.columns),
         "rows": [[_plain(cell) for cell in row] for row in table.rows],
         "differences": list(table.differences),
+        **pictures,
         "command": command,
-        "device": {"platform": platform.platform(), "cpus": os.cpu_count()},
+        "device": made_on.device,
         "seeds": list(table.seeds),
-        "versions": {
-            "tiercut": __version__,
-            "python": platform.python_version(),
-            "numpy": version("numpy"),
-            "scipy": version("scipy"),
-        },
+        "versions": made_on.versions,
     }
 
 
@@ -88,6 +109,7 @@ def show_cell(cell: Any) -> str:
 def to_markdown(document: dict[str, Any]) -> str:
     """README.md, from nothing but result.json."""
     device, versions = document["device"], document["versions"]
+    accelerator = f"{device['accelerator']}, " if "accelerator" in device else ""
     lines = [
         f"# {document['title']}",
         "",
@@ -97,6 +119,7 @@ def to_markdown(document: dict[str, Any]) -> str:
         _row(["---"] * len(document["columns"])),
         *(_row([show_cell(cell) for cell in row]) for row in document["rows"]),
         "",
+        *(f"![{what}]({file})\n" for what, file in document.get("pictures", ())),
         "## Differences",
         "",
         *(f"- {sentence}" for sentence in document["differences"]),
@@ -104,7 +127,7 @@ def to_markdown(document: dict[str, Any]) -> str:
         "## How it was made",
         "",
         f"- command: `{document['command']}`",
-        f"- device: {device['platform']}, {device['cpus']} CPUs",
+        f"- device: {accelerator}{device['platform']}, {device['cpus']} CPUs",
         f"- seeds: {', '.join(map(str, document['seeds']))}",
         f"- versions: {', '.join(f'{name} {number}' for name, number in versions.items())}",
         "",

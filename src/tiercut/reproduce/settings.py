@@ -57,7 +57,12 @@ class Setting:
         profile = shipped_profile(scenario.model.name)
         return Problem(
             sample_fleet(scenario.fleet, Seeds(seed)),
-            Workload(profile, scenario.training.batch, scenario.training.epochs),
+            Workload(
+                profile,
+                scenario.training.batch,
+                scenario.training.epochs,
+                scenario.training.wire,
+            ),
             scenario.plan.cuts or all_cuts(profile.depth, scheme_named("aa-hsfl-ll")),
             scenario.plan.cost,
         )

@@ -1,0 +1,118 @@
+"""A figure or table that needs training, on the command line: trained, tabled and drawn."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiercut.cli.compare import _saying_how_to_go_on, parse_seeds
+from tiercut.cli.progress import counting
+from tiercut.errors import MissingError
+
+if TYPE_CHECKING:
+    from tiercut.reproduce.stand import Wanted
+    from tiercut.reproduce.study import Study
+
+PAGE = "report.html"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the options say about all studies."""
+
+    scenarios: Path
+    output: Path
+    quick: bool
+    everything: bool
+    """Whether all there is was asked for, and not this study by its name."""
+    seeds: str | None
+    rounds: int | None
+    engine: dict[str, Any]
+    """Keys of the scenario's section; None keeps what it says."""
+    data_dir: Path | None
+
+
+@dataclass(frozen=True)
+class Made:
+    """A study's result.json, and a sentence for every run that failed."""
+
+    document: dict[str, Any]
+    failures: tuple[str, ...]
+
+
+def make_study(name: str, study: Study, terms: Terms) -> Made:
+    """Train what is missing of a study, and make its table and its pictures."""
+    from tiercut.reproduce.trained import RESULTS, document_of
+
+    wanted, folder = _decide(study, terms), terms.output / name
+    failures: tuple[str, ...] = ()
+    is_new = not wanted.is_there(folder / RESULTS) and _may_train(wanted, folder / RESULTS, terms)
+    if is_new:
+        failures = _train(wanted, folder / RESULTS, terms)
+    document = document_of(wanted.study, name, folder)
+    if is_new or not (folder / PAGE).exists():
+        _draw(wanted.study, folder, terms.data_dir)
+    return Made(document, failures)
+
+
+def _decide(study: Study, terms: Terms) -> Wanted:
+    """The study with its scenario and the options in it."""
+    from tiercut.reproduce.quick import quick_scenario, quick_study
+    from tiercut.reproduce.stand import Wanted
+    from tiercut.reproduce.study import read_study
+    from tiercut.train.overrides import override
+
+    scenario = read_study(terms.scenarios, study.file)
+    if terms.quick:
+        study, scenario = quick_study(study), quick_scenario(scenario)
+    scenario = override(scenario, training={"rounds": terms.rounds}, engine=terms.engine)
+    seeds = parse_seeds(terms.seeds or str(study.seeds), scenario.seed)
+    return Wanted(study, scenario, study.overrides(terms.scenarios), seeds)
+
+
+def _may_train(wanted: Wanted, results: Path, terms: Terms) -> bool:
+    """Whether to train; `all` does so on a GPU, or on the device that was named."""
+    from tiercut.reproduce.runs import has_gpu
+
+    if not terms.everything or terms.quick or terms.engine["device"] is not None or has_gpu():
+        return True
+    if not wanted.is_begun(results):
+        raise MissingError(
+            "it needs training, and there is no GPU here; name a device with --device, or try the"
+            " way with --quick -o DIR"
+        )
+    return False
+
+
+def _train(wanted: Wanted, results: Path, terms: Terms) -> tuple[str, ...]:
+    from tiercut.cli.comparison_progress import watching_runs
+    from tiercut.reproduce.runs import train
+
+    with counting("reading images") as count, watching_runs() as watcher, _saying_how_to_go_on():
+        return train(
+            wanted,
+            results,
+            data_dir=terms.data_dir,
+            command=["tiercut", *sys.argv[1:]],
+            watcher=watcher,
+            progress=count,
+        )
+
+
+def _draw(study: Study, folder: Path, data_dir: Path | None) -> None:
+    """The study's figures, and the page about its runs."""
+    from tiercut.cli.report import _fleet_after, _summary_of, _who_has_what
+    from tiercut.documents import write_text
+    from tiercut.report.curves import plot_curves
+    from tiercut.report.page.build import build_page
+    from tiercut.report.page.content import gather
+    from tiercut.reproduce.trained import RESULTS, picture_of
+
+    results = folder / RESULTS
+    summary = _summary_of(results)
+    for axis in study.axes:
+        plot_curves(summary, folder / picture_of(axis), axis)
+    content = gather(results, summary, _fleet_after, lambda one: _who_has_what(one, data_dir))
+    write_text(folder / PAGE, build_page(content))

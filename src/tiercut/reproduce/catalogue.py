@@ -1,0 +1,70 @@
+"""Everything that can be made again, by its name on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tiercut.errors import InputError, nearest
+from tiercut.reproduce import (
+    figure_2,
+    figures_4_to_7,
+    figures_8_and_9,
+    table_iii,
+    table_vi,
+    tables,
+)
+from tiercut.reproduce.figures_4_to_7 import TUNED
+from tiercut.reproduce.study import Study
+from tiercut.reproduce.tables import Maker
+
+ALL = "all"
+STUDIES: dict[str, Study] = {
+    **figure_2.STUDIES,
+    **figures_4_to_7.STUDIES,
+    **figures_8_and_9.STUDIES,
+    **table_vi.STUDIES,
+}
+"""What needs training."""
+PARTS = ("figure-2", "table-vi")
+"""Names that stand for a study of each of several models."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a name stands for."""
+
+    tables: dict[str, Maker]
+    """Planned, not trained."""
+    studies: dict[str, Study]
+    gains: bool
+    """Table III, which is made from studies."""
+
+
+def choose(name: str, *, tuned: bool = False) -> Choice:
+    """What is called `name`, or everything; of figures, the version with tuned rivals if asked."""
+    if tuned:
+        return Choice({}, {_tuned(name): STUDIES[_tuned(name)]}, gains=False)
+    if name == ALL:
+        usual = {key: study for key, study in STUDIES.items() if not key.endswith(TUNED)}
+        return Choice(tables.TABLES, usual, gains=True)
+    parts = [key for key in STUDIES if name in PARTS and key.startswith(f"{name}-")]
+    known = [*tables.TABLES, table_iii.NAME, *PARTS, *STUDIES, ALL]
+    if name not in known:
+        raise InputError(
+            f"there is no table or figure {name!r}{nearest(name, known)}; expected one of"
+            f" {', '.join(known)}"
+        )
+    return Choice(
+        {key: make for key, make in tables.TABLES.items() if key == name},
+        {key: study for key, study in STUDIES.items() if key == name or key in parts},
+        gains=name == table_iii.NAME,
+    )
+
+
+def _tuned(name: str) -> str:
+    known = [key.removesuffix(TUNED) for key in STUDIES if key.endswith(TUNED)]
+    if name not in known:
+        raise InputError(
+            f"--tuned: there is no tuned version of {name!r}; expected one of {', '.join(known)}"
+        )
+    return f"{name}{TUNED}"

@@ -1,0 +1,114 @@
+"""Training the runs of a study: the one module of this room that needs torch.
+
+Only what can be read again is kept of a run: manifest, plan and rounds. States and weights, which
+are gigabytes, go once it is finished.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tiercut.compare.check import check_comparison
+from tiercut.compare.comparison import Comparison, Job, job_folder
+from tiercut.compare.runs import run_comparison
+from tiercut.compare.watcher import Watcher
+from tiercut.data.progress import Progress, silent
+from tiercut.documents import to_json, write_text
+from tiercut.plan.problem import Problem, Wishes, all_cuts
+from tiercut.plan.solve import solve
+from tiercut.reproduce.decisions import wished_count
+from tiercut.reproduce.stand import Wanted, is_trained
+from tiercut.reproduce.trained import MACHINE
+from tiercut.train.setting import Setting
+
+
+@dataclass(frozen=True, eq=False)
+class Undertaking(Comparison):
+    """A comparison in which shares of aggregators may be given, and runs may be there already."""
+
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """Lambda by scheme."""
+    there: frozenset[Job] = frozenset()
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The runs that are not there."""
+        return [job for job in super().jobs if job not in self.there]
+
+    def setting(self, job: Job, progress: Progress = silent) -> Setting:
+        """What a run starts from."""
+        setting = super().setting(job, progress)
+        share = self.shares.get(job.scheme)
+        return setting if share is None else _with_share(setting, share)
+
+
+def _with_share(setting: Setting, share: float) -> Setting:
+    """The same with the best plan for a share of aggregators."""
+    planner, fleet = setting.planner, setting.fleet
+    cuts = planner.cuts or all_cuts(planner.work.profile.depth, planner.scheme)
+    wishes = Wishes(aggregators=wished_count(share, len(fleet)))
+    plan = solve(Problem(fleet, planner.work, cuts, planner.cost, wishes), planner.solver)
+    return replace(setting, planner=replace(planner, given=planner.decided(plan, fleet)))
+
+
+def train(
+    wanted: Wanted,
+    folder: Path,
+    *,
+    data_dir: Path | None = None,
+    command: Sequence[str] = (),
+    watcher: Watcher | None = None,
+    progress: Progress = silent,
+) -> tuple[str, ...]:
+    """Train what a folder lacks; gives a sentence for every run that failed."""
+    study = wanted.study
+    whole = Undertaking(
+        scenario=wanted.scenario,
+        specs=tuple(one.spec for one in study.contenders),
+        seeds=tuple(wanted.seeds),
+        overrides=wanted.overrides,
+        fixed=study.fixed,
+        data_dir=data_dir,
+        shares=study.shares,
+    )
+    manifest = check_comparison(
+        whole, folder, targets=study.targets or None, command=command, progress=progress
+    )
+    write_text(folder / MACHINE, to_json(describe_machine(manifest.device)))
+    there = frozenset(job for job in whole.jobs if _is_trained(folder, job))
+    rest = replace(whole, there=there)
+    outcome = run_comparison(rest, folder, manifest, drop_checkpoints=True, watcher=watcher)
+    for job in whole.jobs:
+        if _is_trained(folder, job):
+            _lighten(folder, job)
+    return outcome.failures
+
+
+def _is_trained(folder: Path, job: Job) -> bool:
+    return is_trained(folder, job.scheme, job.seed, job.rounds)
+
+
+def _lighten(folder: Path, job: Job) -> None:
+    run = job_folder(folder, job)
+    shutil.rmtree(run.checkpoints, ignore_errors=True)
+    for path in (run.model, run.path / ".lock"):
+        path.unlink(missing_ok=True)
+
+
+def has_gpu() -> bool:
+    """Whether there is a GPU to train on."""
+    return torch.cuda.is_available()
+
+
+def describe_machine(device: str) -> dict[str, Any]:
+    """What training runs on."""
+    name = torch.cuda.get_device_name(device) if device.startswith("cuda") else "CPU"
+    return {"accelerator": name, "platform": platform.platform(), "cpus": os.cpu_count()}

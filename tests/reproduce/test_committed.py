@@ -1,0 +1,50 @@
+"""Committed figures follow from the committed runs; a figure that was not trained has none yet."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tiercut.measure.results import read_results
+from tiercut.measure.summary import summarise
+from tiercut.reproduce import table_iii
+from tiercut.reproduce.catalogue import STUDIES
+from tiercut.reproduce.results import to_document, to_markdown
+from tiercut.reproduce.trained import RESULTS, document_of
+
+COMMITTED = Path(__file__).parents[2] / "benchmarks" / "paper"
+TRAINED = [name for name in STUDIES if (COMMITTED / name / "result.json").exists()]
+SMALL = 1_000_000
+"""Bytes; more than this of a run does not belong into the repository."""
+
+
+def written(name):
+    return json.loads((COMMITTED / name / "result.json").read_text())
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_figure_follows_from_its_runs(name):
+    folder = COMMITTED / name
+    assert written(name) == document_of(STUDIES[name], name, folder)
+    assert (folder / "README.md").read_text() == to_markdown(written(name))
+    summary = json.loads((folder / RESULTS / "summary.json").read_text())
+    assert summary == summarise(read_results(folder / RESULTS))
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_only_small_files_of_the_runs_are_kept(name):
+    kept = {"manifest.json", "plan.json", "rounds.jsonl", "summary.json", "machine.json"}
+    for path in (COMMITTED / name / RESULTS).rglob("*"):
+        assert path.is_dir() or path.name in kept, path
+        assert path.stat().st_size < SMALL, path
+
+
+@pytest.mark.skipif(
+    not (COMMITTED / table_iii.NAME).exists(), reason="no figure has been trained yet"
+)
+def test_table_iii_follows_from_the_figures():
+    old = written(table_iii.NAME)
+    new = json.loads(json.dumps(to_document(table_iii.make(COMMITTED), old["command"])))
+    same = ("title", "method", "columns", "rows", "differences", "seeds")
+    assert {key: old[key] for key in same} == {key: new[key] for key in same}
+    assert (COMMITTED / table_iii.NAME / "README.md").read_text() == to_markdown(old)

@@ -1,0 +1,50 @@
+"""What docs/reproducing.md says is so: names, the budget, and what it adds up to."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.test_docs import ROOT, runnable
+from tiercut.reproduce.catalogue import STUDIES, choose
+from tiercut.reproduce.figures_4_to_7 import TUNED
+from tiercut.reproduce.study import read_study
+
+PAGE = (ROOT / "docs" / "reproducing.md").read_text()
+BUDGET = {
+    name: [float(cell) for cell in cells.split("|")]
+    for name, cells in re.findall(r"^\| `([\w-]+)` \|((?: [\d.]+ \|){5})$", PAGE, re.MULTILINE)
+    for cells in [cells.strip(" |")]
+}
+TWO_HOURS = 120
+PLANNED = 3
+
+
+def test_the_budget_has_every_study():
+    assert set(BUDGET) == set(STUDIES)
+
+
+@pytest.mark.parametrize("name", BUDGET)
+def test_the_budget_is_that_of_the_scenarios(name):
+    runs, rounds, per_round, ends, minutes = BUDGET[name]
+    study = STUDIES[name]
+    assert runs == len(study.contenders) * study.seeds
+    assert rounds == read_study(Path(ROOT / "scenarios"), study.file).training.rounds
+    assert minutes == pytest.approx(runs * (rounds * per_round + ends) / 60, abs=0.051)
+
+
+def test_everything_fits_into_two_hours():
+    sums = [float(found) for found in re.findall(r"\*\*sum\*\*.*\*\*(\d+)\*\*", PAGE)]
+    usual = sum(cells[-1] for name, cells in BUDGET.items() if not name.endswith(TUNED))
+    tuned = sum(cells[-1] for name, cells in BUDGET.items() if name.endswith(TUNED))
+    assert sums == [round(usual), round(tuned)]
+    assert usual + PLANNED < TWO_HOURS
+
+
+def test_the_commands_name_what_there_is():
+    named = [*runnable(PAGE), *re.findall(r"^tiercut (reproduce .*)$", PAGE, re.MULTILINE)]
+    assert len(named) == 6
+    for command in named:
+        _, name, *options = shlex.split(command, comments=True)
+        assert choose(name, tuned="--tuned" in options)

@@ -1,0 +1,133 @@
+"""What is trained for each figure: the scenarios, the contenders, the paper's numbers."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tiercut.compare.comparison import Comparison
+from tiercut.errors import InputError
+from tiercut.models.profile import shipped_profile
+from tiercut.reproduce import tables
+from tiercut.reproduce.catalogue import STUDIES, choose
+from tiercut.reproduce.figures_4_to_7 import MODELS, TUNED, targets_of
+from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
+from tiercut.reproduce.study import differing, read_study
+from tiercut.reproduce.trained import UNITS
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_can_be_compared(name):
+    study = STUDIES[name]
+    scenario = read_study(SCENARIOS, study.file)
+    made = Comparison(
+        scenario,
+        tuple(one.spec for one in study.contenders),
+        tuple(range(study.seeds)),
+        overrides=study.overrides(SCENARIOS),
+        fixed=study.fixed,
+    )
+    assert list(made.schemes) == [one.name for one in study.contenders]
+    assert len(made.jobs) == study.seeds * len(study.contenders)
+    assert scenario.name == study.file
+    assert scenario.model.name == study.model
+    assert {job.rounds for job in made.jobs} == {scenario.training.rounds}
+
+
+@pytest.mark.parametrize("model", MODELS.values())
+def test_all_studies_of_a_model_train_on_the_same(model):
+    files = {study.file for study in STUDIES.values() if study.model == model}
+    found = [read_study(SCENARIOS, file) for file in files]
+    assert len({(one.fleet, one.data, one.model, one.engine) for one in found}) == 1
+    assert len({one.training.rounds for one in found}) == 1
+    paper = read_study(SCENARIOS, f"paper-{model}")
+    assert (found[0].fleet.clients, found[0].training.epochs) == (paper.fleet.clients, 3)
+
+
+@pytest.mark.parametrize("number", MODELS)
+def test_our_best_differs_in_nothing_but_intervals_and_cuts(number):
+    study = STUDIES[f"figure-{number}"]
+    best = {
+        "training.aggregator_interval": "batch",
+        "training.server_interval": "batch",
+        "plan.cuts": None,
+    }
+    own = study.overrides(SCENARIOS)
+    assert own["aa-best"] == best
+    assert list(own) == ["dtfl", "dtfl-contended", "aa-best"]
+    assert differing(*(read_study(SCENARIOS, file) for file in (study.file, study.best))) == best
+
+
+@pytest.mark.parametrize("number", MODELS)
+def test_tuned_every_scheme_has_the_same_options(number):
+    study = STUDIES[f"figure-{number}{TUNED}"]
+    assert study.file == STUDIES[f"figure-{number}"].best
+    own = study.overrides(SCENARIOS)
+    assert set(own) == {"dtfl", "dtfl-contended"}
+    depth = shipped_profile(study.model).depth
+    assert all(keys == {"plan.cuts": tuple(range(3, depth))} for keys in own.values())
+
+
+def test_the_paper_s_numbers_have_a_place():
+    for name, printed in PRINTED.items():
+        study = STUDIES[name]
+        labels = {f"{unit} to {100 * t:g} %" for unit in UNITS for t in study.targets}
+        assert set(printed) <= labels | {"final accuracy (%)"}
+        for row in printed.values():
+            assert set(row) <= {one.name for one in study.contenders}
+    for model, rise in RISES.items():
+        names = {one.name for s in STUDIES.values() if s.model == model for one in s.contenders}
+        assert {rise.fewer, rise.more} <= names
+    for model, moment in MOMENTS.items():
+        assert moment.accuracy in targets_of(model)
+    assert len(TABLE_III) == 12
+
+
+def test_the_paper_s_gains_follow_from_its_own_seconds_and_bytes():
+    """Typing errors would show here: Table III and the text name some of the same facts."""
+    for name, printed in PRINTED.items():
+        for label, row in printed.items():
+            unit, _, target = label.partition(" to ")
+            if name[:8] not in ("figure-4", "figure-5", "figure-6", "figure-7"):
+                continue
+            gain = TABLE_III[STUDIES[name].model, float(target[:-2]) / 100]
+            (rival,) = (value for key, value in row.items() if key != "aa-hsfl-ll")
+            said = gain.delay if unit == "seconds" else gain.overhead
+            assert 100 * (1 - row["aa-hsfl-ll"] / rival) == pytest.approx(said, abs=0.2)
+
+
+def test_names_stand_for_tables_studies_or_all():
+    assert choose("table-ix").tables == {"table-ix": tables.TABLES["table-ix"]}
+    assert list(choose("figure-2").studies) == ["figure-2-alexnet", "figure-2-vgg11"]
+    assert list(choose("table-vi").studies) == ["table-vi-vgg11", "table-vi-resnet101"]
+    assert choose("table-iii").gains
+    assert list(choose("figure-5", tuned=True).studies) == ["figure-5-tuned"]
+    everything = choose("all")
+    assert everything.tables == tables.TABLES
+    assert everything.gains
+    assert not [name for name in everything.studies if name.endswith(TUNED)]
+
+
+def test_unknown_names_get_the_nearest_one():
+    with pytest.raises(InputError, match=r"'figure-55'.*did you mean 'figure-"):
+        choose("figure-55")
+    with pytest.raises(InputError, match="no tuned version of 'figure-8'"):
+        choose("figure-8", tuned=True)
+
+
+def test_a_missing_scenario_says_what_to_do(tmp_path):
+    with pytest.raises(InputError, match=r"figure-4\.toml.*--scenarios DIR"):
+        read_study(tmp_path, "figure-4")
+
+
+def test_tables_and_studies_are_found_without_torch():
+    script = (
+        "import sys\n"
+        "from tiercut.reproduce import catalogue, quick, stand, trained\n"
+        "print('torch' in sys.modules)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
