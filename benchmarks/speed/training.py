@@ -5,8 +5,9 @@
 
 Every line is measured here and now, on noise of the model's own input shape, batch 32, SGD with
 momentum, AA HSFL-ll at the paper's (h, v), full batches only. A step is a whole training step of
-all clients: gather, three sub-models forward and backward, update. Results go to training-cpu.json
-or training-cuda.json beside this file.
+all clients: gather, three sub-models forward and backward, update. The roof of a CPU is the rate of
+a large matrix product on its cores, measured here; of a GPU, see `Case`. Results go to
+training-cpu.json or training-cuda.json beside this file.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from tiercut.engines.mixing import Mixing
 from tiercut.engines.optimiser import Optimiser
 from tiercut.engines.stacked import Stacked
 from tiercut.engines.task import Examples, Task, build_initial, everybody
+from tiercut.models.trace import trace
 from tiercut.schemes import find_scheme
 from tiercut.seeds import Seeds
 
@@ -120,7 +122,7 @@ def measure_naive(name: str, case: Case, clients: int, device: torch.device) -> 
     task = make_task(name, clients, 2)
     naive = Naive(task, case.h, case.v, device)
     naive.epoch()
-    seconds = timed(device, naive.epoch) / 2
+    seconds = statistics.median(timed(device, naive.epoch) for _ in range(3)) / 2
     return {"seconds": seconds, "GiB": memory(device)}
 
 
@@ -169,6 +171,14 @@ def measure_memory(name: str, case: Case, settings: Settings) -> dict[str, float
     """GiB of the fast path for a quarter, a half and all of the clients."""
     counts = [case.gpu_clients // 4, case.gpu_clients // 2, case.gpu_clients]
     return {str(n): measure_engine(name, case, n, "folded", settings, 2)["GiB"] for n in counts}
+
+
+def measure_ceiling(precision: str) -> float:
+    """FLOP/s of a large product on all cores: no convolution of that precision runs much faster."""
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    first, second = (torch.randn(2048, 2048).to(dtype) for _ in range(2))
+    seconds = [timed(torch.device("cpu"), lambda: first @ second) for _ in range(7)]
+    return 2 * 2048**3 / min(seconds[1:])
 
 
 def measure_averaging(name: str, case: Case, device: torch.device) -> dict[str, float]:
@@ -233,6 +243,10 @@ def main() -> None:
             settings = Settings(device, precision, threads)
             lines[variant] = measure_engine(name, case, clients, executor, settings, batches)
             lines[variant]["times_naive"] = lines["naive"]["seconds"] / lines[variant]["seconds"]
+            if not on_gpu:
+                work = 3 * trace(build_initial(name, Seeds(0))).flops.sum() * BATCH * clients
+                rate = work / lines[variant]["seconds"]
+                lines[variant]["roof"] = float(rate / measure_ceiling(precision))
             if on_gpu and precision == "bf16":
                 lines[variant]["roof"] = case.roof / lines[variant]["seconds"]
             report(name, variant, clients, lines[variant], lines["naive"]["seconds"], case, on_gpu)

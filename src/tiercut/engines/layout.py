@@ -28,6 +28,11 @@ def flat(stack: Tensor) -> Tensor:
     return stack.view(len(stack), -1)
 
 
+def in_memory_order(value: Tensor, like: Tensor) -> Tensor:
+    """A row, or its gradient, with its dimensions in the order in which `like` lies in memory."""
+    return value if like.is_contiguous() else value.permute(0, 2, 3, 1)
+
+
 def weighted_sum(shares: Tensor, stack: Tensor) -> Tensor:
     """The sum of all rows, each times its share, in the shape of one row."""
     total = shares.to(stack.dtype) @ flat(stack)

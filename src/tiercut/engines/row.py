@@ -17,7 +17,8 @@ from torch.nn import functional
 from tiercut.engines.chains import HEAD
 from tiercut.engines.dropout import ClientMasks, stream_dropout
 from tiercut.engines.executor import Bucket
-from tiercut.engines.layout import channels_last
+from tiercut.engines.layout import channels_last, in_memory_order
+from tiercut.engines.stack import COUNT
 from tiercut.engines.wire import carried, send
 
 
@@ -43,7 +44,9 @@ class Row:
         self._viewed: list[str] = []
         self._parameters = dict(self._view_stack())
         self._gradients = {key: gradients[key][row] for key in self._parameters if key in gradients}
-        self._optimisers = {layer: self._optimise(keys) for layer, keys in self._parts().items()}
+        self._updated: dict[str, nn.Parameter] = {}
+        self._keys = self._parts()
+        self._optimisers = {layer: self._optimise(keys) for layer, keys in self._keys.items()}
 
     def _view_stack(self) -> Iterator[tuple[str, nn.Parameter]]:
         """Put views of the stack in the place of parameters and buffers."""
@@ -72,13 +75,25 @@ class Row:
         return parts
 
     def _optimise(self, names: list[str]) -> torch.optim.Optimizer:
-        parameters = [self._parameters[key] for key in names]
+        # Fused optimisers copy what is not contiguous, so they see everything as it lies in memory.
+        for key in names:
+            value = self._in_memory_order(key, self._parameters[key].detach())
+            self._updated[key] = nn.Parameter(value)
+        parameters = [self._updated[key] for key in names]
         captured = self.bucket.stack.device.type == "cuda"
         optimiser = self.bucket.optimiser.build(parameters, fused=True, captured=captured)
         for key, parameter in zip(names, parameters, strict=True):
             moments = self.bucket.stack.moments[key]
-            optimiser.state[parameter] = {name: rows[self.row] for name, rows in moments.items()}
+            optimiser.state[parameter] = {
+                name: rows[self.row]
+                if name == COUNT
+                else self._in_memory_order(key, rows[self.row])
+                for name, rows in moments.items()
+            }
         return optimiser
+
+    def _in_memory_order(self, key: str, value: Tensor) -> Tensor:
+        return in_memory_order(value, like=self._parameters[key])
 
     def backward(self, images: Tensor, labels: Tensor) -> tuple[Tensor | None, Tensor]:
         """Gradients of this batch; returns the local and the final loss, summed over samples."""
@@ -123,6 +138,11 @@ class Row:
         """Step the own layers, or those of the shared ones that this replica has."""
         for layer in (None,) if layers is None else layers:
             if layer in self._optimisers:
+                for key in self._keys[layer]:
+                    gradient = self._parameters[key].grad
+                    if gradient is not None:
+                        gradient = self._in_memory_order(key, gradient)
+                    self._updated[key].grad = gradient
                 self._optimisers[layer].step()
 
     def _precision(self) -> AbstractContextManager[object]:
