@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tiercut.documents import check
 from tiercut.errors import InputError
 from tiercut.scenario import FleetSection, PlanSection, Scenario, TrainingSection, read_scenario
 
@@ -364,3 +365,17 @@ def test_the_values_are_checked_in_the_library_too():
         FleetSection(gamma=math.nan)
     with pytest.raises(ValueError, match="missing"):
         Scenario(name="x")
+
+
+@pytest.mark.parametrize(
+    ("event", "sentence"),
+    [
+        ({"round": 1, "leave": True}, "names its clients, or gives their share"),
+        ({"round": 1, "share": 0.5, "clients": ["a"], "leave": True}, "write one of them"),
+        ({"round": 1, "share": 0.5}, "changes nothing; give slow_down, rates or leave"),
+        ({"round": 1, "share": 0.5, "rates": ["9 Mbps", "1 Mbps"]}, "rates run from"),
+    ],
+)
+def test_events_say_who_and_what(event, sentence):
+    with pytest.raises(InputError, match=sentence):
+        check(Scenario, {"name": "x", "model": {"name": "small"}, "events": [event]}, "file")
