@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -126,7 +126,7 @@ def gradients(step: FoldedStep) -> dict[str, Tensor]:
     step.compile()
     plain = step._gradients
 
-    def watched(*given):  # noqa: ANN002, ANN202
+    def watched(*given: Any) -> tuple[dict[str, Tensor], Tensor | None]:
         gradients, tap = plain(*given)
         seen.update({key: value.clone() for key, value in gradients.items()})
         return gradients, tap

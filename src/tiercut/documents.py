@@ -55,6 +55,28 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: this is not TOML: {problem}") from None
 
 
+def read_lines(path: Path, model: type[D]) -> list[D]:
+    """The lines of a file of one JSON object each, as values; none where there is no file.
+
+    What follows the last line's end is left out: a line that is torn, or on its way.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise InputError(f"{path}: cannot be read: {problem.strerror}") from None
+    return [_read_line(line, model, f"{path}: line {n}") for n, line in enumerate(lines, start=1)]
+
+
+def _read_line(line: bytes, model: type[D], source: str) -> D:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"{source}: this is not JSON: {problem}") from None
+    return check(model, data, source)
+
+
 def _read_bytes(path: Path) -> bytes:
     try:
         data = path.read_bytes()

@@ -94,7 +94,7 @@ def compare(
             command=["tiercut", *sys.argv[1:]],
             progress=count,
         )
-    with watching_runs() as watcher, _saying_how_to_go_on():
+    with watching_runs() as watcher, saying_how_to_go_on():
         outcome = run_comparison(
             comparison, output, manifest, drop_checkpoints=drop_checkpoints, watcher=watcher
         )
@@ -124,7 +124,7 @@ def parse_seeds(text: str, first: int) -> tuple[int, ...]:
 
 
 @contextmanager
-def _saying_how_to_go_on() -> Iterator[None]:
+def saying_how_to_go_on() -> Iterator[None]:
     """Whoever stops a comparison is told how it goes on."""
     from tiercut.cli import Interrupted
 

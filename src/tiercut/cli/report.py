@@ -39,9 +39,9 @@ def report(
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{output}: the page is HTML; give it a name that ends in .html")
-    summary = _summary_of(results)
+    summary = summary_of(results)
     content = gather(
-        results, summary, _fleet_after, lambda scenario: _who_has_what(scenario, data_dir)
+        results, summary, fleet_after, lambda scenario: who_has_what(scenario, data_dir)
     )
     page = build_page(content)
     write_text(output, page)
@@ -66,7 +66,7 @@ def report(
         typer.echo(f"not shown: {note}", err=True)
 
 
-def _summary_of(folder: Path) -> Summary:
+def summary_of(folder: Path) -> Summary:
     """The comparison's summary; derived anew where it was interrupted before it wrote one."""
     from tiercut.cli.single_run import read_single
     from tiercut.measure.results import read_results
@@ -86,7 +86,7 @@ def _summary_of(folder: Path) -> Summary:
     return summary_from_dict(summarise(found), str(folder))
 
 
-def _fleet_after(scenario: Scenario, rounds: int) -> Fleet:
+def fleet_after(scenario: Scenario, rounds: int) -> Fleet:
     """The fleet as it was after so many rounds."""
     from tiercut.fleet import build_fleet
     from tiercut.seeds import Seeds
@@ -99,7 +99,7 @@ def _fleet_after(scenario: Scenario, rounds: int) -> Fleet:
     return fleet
 
 
-def _who_has_what(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
+def who_has_what(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
     """How the data was spread; not for folders of images, which would all have to be decoded."""
     from tiercut.data.sources import STORED, data_folder
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiercut.cli.compare import _saying_how_to_go_on, parse_seeds
+from tiercut.cli.compare import parse_seeds, saying_how_to_go_on
 from tiercut.cli.progress import counting
 from tiercut.errors import MissingError
 
@@ -90,7 +90,7 @@ def _train(wanted: Wanted, results: Path, terms: Terms) -> tuple[str, ...]:
     from tiercut.cli.comparison_progress import watching_runs
     from tiercut.reproduce.runs import train
 
-    with counting("reading images") as count, watching_runs() as watcher, _saying_how_to_go_on():
+    with counting("reading images") as count, watching_runs() as watcher, saying_how_to_go_on():
         return train(
             wanted,
             results,
@@ -103,7 +103,7 @@ def _train(wanted: Wanted, results: Path, terms: Terms) -> tuple[str, ...]:
 
 def _draw(study: Study, folder: Path, data_dir: Path | None) -> None:
     """The study's figures, and the page about its runs."""
-    from tiercut.cli.report import _fleet_after, _summary_of, _who_has_what
+    from tiercut.cli.report import fleet_after, summary_of, who_has_what
     from tiercut.documents import write_text
     from tiercut.report.curves import plot_curves
     from tiercut.report.page.build import build_page
@@ -111,8 +111,8 @@ def _draw(study: Study, folder: Path, data_dir: Path | None) -> None:
     from tiercut.reproduce.trained import RESULTS, picture_of
 
     results = folder / RESULTS
-    summary = _summary_of(results)
+    summary = summary_of(results)
     for axis in study.axes:
         plot_curves(summary, folder / picture_of(axis), axis)
-    content = gather(results, summary, _fleet_after, lambda one: _who_has_what(one, data_dir))
+    content = gather(results, summary, fleet_after, lambda one: who_has_what(one, data_dir))
     write_text(folder / PAGE, build_page(content))

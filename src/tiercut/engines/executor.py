@@ -50,12 +50,19 @@ class Bucket:
 
 
 class Executor(Protocol):
-    """Trains a bucket. `active` says which of its rows take part in a batch."""
+    """Trains a bucket. `present` says which of its rows take part."""
 
     bucket: Bucket
 
     def train(self, feed: Feed, batches: range, present: NDArray[np.bool_]) -> None:
         """Backward and update, batch after batch, for those rows that are present and have data."""
+
+    def take_losses(self) -> tuple[float, float]:
+        """The sums over samples of the local and the final loss since the last call."""
+
+
+class Stepwise(Executor, Protocol):
+    """An executor that can be held up between gradients and update, for hosts that share."""
 
     def backward(self, feed: Feed, batch: int, present: NDArray[np.bool_]) -> None:
         """Put gradients into the stack (shared layers) or keep them (own layers)."""
@@ -63,15 +70,12 @@ class Executor(Protocol):
     def update(self, layers: Sequence[str] | None, rows: NDArray[np.bool_]) -> None:
         """Step the own layers (None) or some shared ones of these rows."""
 
-    def take_losses(self) -> tuple[float, float]:
-        """The sums over samples of the local and the final loss since the last call."""
-
 
 class Factory(Protocol):
     """Makes an executor for a bucket; `gradients` has a stack for every shared parameter."""
 
     shares: bool
-    """Whether its executors average shared gradients themselves, within one bucket."""
+    """Whether its executors average shared gradients themselves; if not, they are `Stepwise`."""
     channels_last: bool
     """Whether it wants every row of convolution weights with its channels last in memory."""
 

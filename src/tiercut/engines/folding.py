@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -58,14 +57,6 @@ class Folded:
             images, labels = feed.all(self._clients, batch)
             self._step(fold(images), labels, size)
             self._clock.steps.add_(size > 0)
-
-    def backward(self, feed: Feed, batch: int, present: NDArray[np.bool_]) -> None:
-        """Never asked for: the step averages shared gradients itself."""
-        raise NotImplementedError
-
-    def update(self, layers: Sequence[str] | None, rows: NDArray[np.bool_]) -> None:
-        """Never asked for either."""
-        raise NotImplementedError
 
     def take_losses(self) -> tuple[float, float]:
         """See Executor."""

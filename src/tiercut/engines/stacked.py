@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -9,7 +11,7 @@ from torch import Tensor
 
 from tiercut.engines.chains import HEAD, build_chains
 from tiercut.engines.cores import one_thread_each, spread
-from tiercut.engines.executor import Bucket, Executor, Factory, Settings
+from tiercut.engines.executor import Bucket, Executor, Factory, Settings, Stepwise
 from tiercut.engines.feed import Feed
 from tiercut.engines.layout import weighted_sum
 from tiercut.engines.mixing import Mixing
@@ -106,7 +108,7 @@ class Stacked:
         for batches in tiers.stretches(self.feed.batches):
             if tiers.shared and not self._factory.shares:
                 for batch in batches:
-                    self._run_shared(tiers, executors, batch, present)
+                    self._run_shared(tiers, cast(list[Stepwise], executors), batch, present)
             else:
                 for executor in executors:
                     executor.train(self.feed, batches, _own(executor, present))
@@ -115,7 +117,7 @@ class Stacked:
         return int(self.feed.sizes[clients].sum())
 
     def _run_shared(
-        self, tiers: Tiers, executors: list[Executor], batch: int, present: NDArray[np.bool_]
+        self, tiers: Tiers, executors: list[Stepwise], batch: int, present: NDArray[np.bool_]
     ) -> None:
         """One batch where hosts have one model for several clients: a barrier before the update."""
         for executor in executors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -115,10 +115,16 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def build_initial(spec: str, seeds: Seeds, **options: object) -> LayeredModel:
+def build_initial(
+    spec: str,
+    seeds: Seeds,
+    *,
+    classes: int | None = None,
+    input_shape: Sequence[int] | None = None,
+) -> LayeredModel:
     """The model that `spec` names, with the initial weights that the seed gives."""
     with seeded(seeds.integer("weights")):
-        return build_model(spec, **options)  # type: ignore[arg-type]
+        return build_model(spec, classes=classes, input_shape=input_shape)
 
 
 @dataclass(frozen=True, eq=False)

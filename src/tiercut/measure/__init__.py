@@ -1,6 +1,5 @@
 """What the runs of a comparison came to: curves, targets and gains, from their folders alone.
 
-    lines     reading files of one JSON object per line
     points    a run's curve: accuracy, seconds and bytes after every round
     decision  what a run's plan decided
     manifest  what is compared, as manifest.json of a comparison says it

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from pydantic import ConfigDict
 
-from tiercut.documents import Document, check, check_version, read_json
+from tiercut.documents import Document, check, check_version, read_json, read_lines
 from tiercut.errors import InputError
-from tiercut.measure.lines import read_lines
 from tiercut.measure.points import Point
 from tiercut.plan.goal.lesson import Lesson
 from tiercut.scenario import Interval, Scenario

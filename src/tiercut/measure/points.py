@@ -6,9 +6,8 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field
 
-from tiercut.documents import Document
+from tiercut.documents import Document, read_lines
 from tiercut.errors import InputError
-from tiercut.measure.lines import read_lines
 
 
 class Point(Document):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tiercut.documents import check, write_text
+from tiercut.documents import read_lines, write_text
 from tiercut.errors import InputError
 from tiercut.train.record import Record
 
@@ -46,27 +45,13 @@ class Journal:
 
 def read_records(path: Path) -> list[Record]:
     """The records in a file, from round 1 on; what follows the last whole line is left out."""
-    try:
-        lines = path.read_bytes().split(b"\n")[:-1]
-    except FileNotFoundError:
-        return []
-    except OSError as problem:
-        raise InputError(f"{path}: cannot be read: {problem.strerror}") from None
-    records = [_read(line, f"{path}: line {n}") for n, line in enumerate(lines, start=1)]
+    records = read_lines(path, Record)
     for expected, record in enumerate(records, start=1):
         if record.round != expected:
             raise InputError(
                 f"{path}: line {expected} is of round {record.round}; expected round {expected}"
             )
     return records
-
-
-def _read(line: bytes, source: str) -> Record:
-    try:
-        data = json.loads(line)
-    except ValueError as problem:
-        raise InputError(f"{source}: this is not JSON: {problem}") from None
-    return check(Record, data, source)
 
 
 def write_records(path: Path, records: Sequence[Record]) -> None:
