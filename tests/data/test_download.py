@@ -244,7 +244,12 @@ def test_an_archive_is_unpacked_into_its_folder(tmp_path, server, inside):
 ESCAPING = as_archive(**{"../evil": b"x"})
 
 
-@pytest.mark.parametrize("data", [ESCAPING, b"no archive", as_archive(a=DATA)[:400]])
+# Named, since an archive holds the time when it was made, and two test processes make their own.
+@pytest.mark.parametrize(
+    "data",
+    [ESCAPING, b"no archive", as_archive(a=DATA)[:400]],
+    ids=["escaping", "no archive", "cut short"],
+)
 def test_an_archive_that_is_hostile_or_damaged_leaves_nothing(tmp_path, server, data):
     folder = tmp_path / "data"
     with pytest.raises(InputError, match="cannot be unpacked"):
