@@ -1,12 +1,14 @@
 """Clients, aggregators and the server, as objects that pass messages. This reads like the paper.
 
-Every node is a host: it holds replicas of some layers, one per client it works for. Whether the
-messages travel through memory or over a network is the transport's business.
+Every node is a host: it holds replicas of some layers, one per client it works for. Nobody tells
+the nodes when to go on: a client starts its next batch when the last one's gradient is there, and
+hosts average when all their clients have come as far. Whether the messages travel through memory or
+over a network is the transport's business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,15 +16,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tiercut.engines.dropout import client_key
+from tiercut.engines.feed import Feed
 from tiercut.engines.replica import Replica
-from tiercut.engines.task import Task
+from tiercut.engines.schedule import BatchOver, Pace, Schedule
+from tiercut.engines.task import Brief, OnEpoch, quiet
 from tiercut.engines.transport import (
     SERVER,
     Activations,
     Address,
     Gradients,
-    InMemory,
     Message,
+    Transport,
     Weights,
 )
 from tiercut.scenario import Interval
@@ -52,26 +56,37 @@ class Host:
 
     part: Part
 
-    def __init__(self, task: Task, address: Address, transport: InMemory) -> None:
+    def __init__(self, task: Brief, address: Address, transport: Transport) -> None:
         self.task, self.address, self.transport = task, address, transport
         self.replicas: dict[int, Replica] = {}
-        self.duties: dict[int, Duty] = {}
-        self.present: set[int] = set()
-        """The clients whose replicas train and are averaged now."""
-        self.losses: list[float] = []
         self._master = Replica(task.optimiser, key=0)
-        transport.receivers[address] = self.receive
+        self.begin({}, Schedule(0, 0, {}, {}, {}))
+        transport.attach(address, self.receive)
 
     @property
     def interval(self) -> Interval:
         """How often this host averages."""
         return self.task.scheme.interval(self.part)
 
-    def begin(self, duties: Mapping[int, Duty], taking_part: Set[int]) -> None:
+    @property
+    def present(self) -> set[int]:
+        """The clients whose replicas train and are averaged now."""
+        return self.pace.present
+
+    @property
+    def loss(self) -> float:
+        """The sum of the losses of all samples so far in this round."""
+        return sum(self._losses[n] for n in sorted(self._losses))
+
+    def begin(self, duties: Mapping[int, Duty], schedule: Schedule) -> None:
         """Take up a round's duties; whoever takes part and is served elsewhere now is forgotten."""
-        for n in taking_part - duties.keys():
+        for n in schedule.sizes.keys() - duties.keys():
             self.replicas.pop(n, None)
-        self.duties, self.present = dict(duties), set(duties)
+        self.duties, self.schedule = dict(duties), schedule
+        self.pace = Pace(schedule, duties.keys(), self.interval)
+        self._losses: dict[int, float] = {}
+        self._held: list[Activations] = []
+        self._advancing = False
         for n, duty in duties.items():
             self.replica(str(n)).assign(duty.layers)
         if self.interval == "batch":
@@ -96,10 +111,21 @@ class Host:
             for key, value in replica.moments():
                 yield f"{client}/{key}", value
 
+    def load_moment(self, place: str, value: Tensor, prototypes: Mapping[str, nn.Module]) -> None:
+        """Put one piece of optimiser state back, by what `moments` calls it."""
+        client, layer, parameter, name = place.split("/")
+        replica = self.replica(client)
+        if layer not in replica.layers:
+            replica.assign({**replica.layers, layer: prototypes[layer]})
+        replica.load_moment(layer, int(parameter), name, value)
+
     def receive(self, message: Message) -> None:
         """Act on a message."""
         if isinstance(message, Activations):
-            self.on_activations(message)
+            if self.pace.is_open(message.client, message.step):
+                self.on_activations(message)
+            else:
+                self._held.append(message)
         elif isinstance(message, Gradients):
             self.on_gradients(message)
         else:
@@ -120,28 +146,56 @@ class Host:
         if self.interval == "batch":
             self._master.load(message.layers)
 
-    def _loss(self, scores: Tensor, labels: Tensor) -> Tensor:
+    def _loss(self, client: int, scores: Tensor, labels: Tensor) -> Tensor:
         loss = functional.cross_entropy(scores, labels)
-        self.losses.append(loss.item() * len(labels))
+        self._losses[client] = self._losses.get(client, 0.0) + loss.item() * len(labels)
         return loss
 
     def _update(self, client: int) -> None:
-        """A shared model waits for everybody's gradients; a client's own replica does not."""
+        """A client's batch is done; a shared model waits for everybody's gradients."""
         if self.interval != "batch":
             self.replicas[client].update()
+        self.pace.count(client)
+        self.advance()
+
+    def drop(self, client: int) -> None:
+        """Go on without a client that is lost."""
+        self.pace.drop(client)
+        self._held = [message for message in self._held if message.client != client]
+        self.advance()
+
+    def advance(self) -> None:
+        """Act on whatever has come to its end, and on what had to wait for that."""
+        if self._advancing or self.pace.over:  # the loop below goes on; a round ends once
+            return
+        self._advancing = True
+        while moment := self.pace.next_moment():
+            if isinstance(moment, BatchOver):
+                self.end_batch(moment.number, moment.sizes)
+            else:
+                self.end_epoch(moment.number)
+                self.pace.begin_epoch()
+            waiting, self._held = self._held, []
+            for message in waiting:
+                self.receive(message)
+        self._advancing = False
+        if self.pace.over:
+            self.end_round()
 
     def end_batch(self, number: int, sizes: Mapping[int, int]) -> None:
         """Batch `number` (from 1) is over; `sizes` are the samples that each client had in it."""
-        active = {n: size for n, size in sizes.items() if n in self.present}
-        if self.interval == "batch" and active:
-            self._update_shared(active)
+        if self.interval == "batch":
+            self._update_shared(sizes)
         elif isinstance(self.interval, int) and number % self.interval == 0:
             self.average()
 
-    def end_epoch(self) -> None:
-        """An epoch is over."""
+    def end_epoch(self, number: int) -> None:
+        """Epoch `number` (from 1) is over."""
         if self.interval == "epoch" or isinstance(self.interval, int):
             self.average()
+
+    def end_round(self) -> None:
+        """All epochs are over."""
 
     def average(self) -> None:
         """Give every replica of a layer the mean of all that are here, weighted by examples."""
@@ -198,25 +252,46 @@ def _mean(values: Tensor, shares: Tensor) -> Tensor:
 
 
 class Client(Host):
-    """Holds its data and the first layers."""
+    """Holds its data and the first layers; works for nobody but itself."""
 
     part = Part.CLIENT
 
-    def start_batch(self, client: int, step: int, samples: Tensor, labels: Tensor) -> None:
+    def __init__(self, task: Brief, address: Address, transport: Transport, feed: Feed) -> None:
+        super().__init__(task, address, transport)
+        self.feed = feed
+        """Of this client's data alone."""
+
+    def start(self) -> None:
+        """Start the round's first batch; each further one follows from the last."""
+        self._steps = iter(self.schedule.steps(self.address.device))
+        self._epoch = -1
+        self._start_batch(next(self._steps))
+
+    def _start_batch(self, step: int) -> None:
         """Run the own layers and send what comes out upwards."""
-        self._values = self.replicas[client].forward(samples, step)
-        message = Activations(client, step, self._values.detach(), labels)
-        self.transport.send(self.address, self.duties[client].above, message)
+        n, schedule = self.address.device, self.schedule
+        epoch, batch = schedule.place(n, step)
+        if epoch != self._epoch:
+            self.feed.start_epoch(schedule.round * schedule.epochs + epoch)
+            self._epoch = epoch
+        samples, labels = self.feed.one(0, batch)
+        self._values = self.replicas[n].forward(samples, step)
+        message = Activations(n, step, self._values.detach(), labels)
+        self.transport.send(self.address, self.duties[n].above, message)
 
     def on_gradients(self, message: Gradients) -> None:
-        """Train on the gradient that came back."""
+        """Train on the gradient that came back, and go on."""
         self._values.backward(message.values)
         self._update(message.client)
+        step = next(self._steps, None)
+        if step is not None:
+            self._start_batch(step)
 
-    def upload(self, client: int) -> None:
-        """Send the own layers to the server."""
-        message = Weights((client,), self.replicas[client].weights())
-        self.transport.send(self.address, SERVER, message)
+    def end_round(self) -> None:
+        """Send the own layers to the server; who is not there at the end sends nothing."""
+        for n in self.present:
+            message = Weights((n,), self.replicas[n].weights())
+            self.transport.send(self.address, SERVER, message)
 
 
 class Aggregator(Host):
@@ -224,9 +299,9 @@ class Aggregator(Host):
 
     part = Part.AGGREGATOR
 
-    def begin(self, duties: Mapping[int, Duty], taking_part: Set[int]) -> None:
+    def begin(self, duties: Mapping[int, Duty], schedule: Schedule) -> None:
         """Take up a round's duties."""
-        super().begin(duties, taking_part)
+        super().begin(duties, schedule)
         self._values: dict[int, Tensor] = {}
 
     def on_activations(self, message: Activations) -> None:
@@ -239,7 +314,7 @@ class Aggregator(Host):
         if duty.head is None:
             self._values[client] = values
         else:
-            self._loss(replica.layers[duty.head](values), labels).backward()
+            self._loss(client, replica.layers[duty.head](values), labels).backward()
             self._pass_down(client)
 
     def on_gradients(self, message: Gradients) -> None:
@@ -252,7 +327,7 @@ class Aggregator(Host):
         self.transport.send(self.address, self.duties[client].below, gradient)
         self._update(client)
 
-    def upload(self) -> None:
+    def end_round(self) -> None:
         """Send the layers to the server: one model where they were averaged, else one for each."""
         clients = sorted(self.present)
         together = self.interval != "round" and clients
@@ -266,20 +341,30 @@ class Server(Host):
 
     part = Part.SERVER
 
-    def begin(self, duties: Mapping[int, Duty], taking_part: Set[int]) -> None:
+    def __init__(self, task: Brief, address: Address, transport: Transport) -> None:
+        super().__init__(task, address, transport)
+        self.on_epoch: OnEpoch = quiet
+
+    def begin(self, duties: Mapping[int, Duty], schedule: Schedule) -> None:
         """Take up a round's duties."""
-        super().begin(duties, taking_part)
-        self.received: list[tuple[Layers, float]] = []
+        super().begin(duties, schedule)
+        self.received: list[Weights] = []
 
     def on_activations(self, message: Activations) -> None:
         """Learn from the loss at the end; send its gradient back unless there is a local loss."""
         client = message.client
         replica = self.replicas[client]
-        self._loss(replica.forward(message.values, message.step), message.labels).backward()
+        scores = replica.forward(message.values, message.step)
+        self._loss(client, scores, message.labels).backward()
         if not self.task.scheme.local_loss:
             gradient = Gradients(client, replica.input_gradient)
             self.transport.send(self.address, self.duties[client].below, gradient)
         self._update(client)
+
+    def end_epoch(self, number: int) -> None:
+        """Average what is here, and tell who wants to know."""
+        super().end_epoch(number)
+        self.on_epoch(number)
 
     def start_from(self, layers: Layers) -> None:
         """Load the weights that the round starts from; the server has them already."""
@@ -287,10 +372,13 @@ class Server(Host):
 
     def on_weights(self, message: Weights) -> None:
         """Keep, at the end of a round, what was trained on behalf of these clients."""
-        share = sum(self._share(n) for n in message.clients)
-        self.received.append((message.layers, share))
+        self.received.append(message)
 
-    def end_round(self) -> Layers:
-        """One model of everything that everybody trained."""
+    def result(self) -> Layers:
+        """One model of everything that everybody trained; messages may have come in any order."""
         own = [(self.replicas[n].weights(), self._share(n)) for n in sorted(self.present)]
-        return average([*self.received, *own])
+        sent = [
+            (message.layers, sum(self._share(n) for n in message.clients))
+            for message in sorted(self.received, key=lambda message: message.clients)
+        ]
+        return average([*sent, *own])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,25 +35,21 @@ class Examples:
     std: tuple[float, ...] = (1.0,)
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """A model to be trained by a scheme on the clients' data.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Brief(ABC):
+    """What is trained by whom, and how: all that nodes must agree on. The data is not in it.
 
-    `model` holds the initial weights and is never changed. `shards[n]` are the rows of `examples`
-    that client n has.
+    `model` holds the initial weights and is never changed.
     """
 
     model: LayeredModel
     scheme: Scheme
     optimiser: Optimiser
-    examples: Examples
     clients: tuple[str, ...]
-    shards: tuple[NDArray[np.int64], ...]
     batch: int
     epochs: int
     seeds: Seeds
     head: HeadKind | None = None
-    augment: bool = False
     wire: Wire = "fp32"
     streams: tuple[str, ...] | None = None
     """Whose random streams each client uses, where not its own: replicas of one client agree."""
@@ -61,20 +58,14 @@ class Task:
         """Refuse what would only fail in the middle of training."""
         if len(set(self.clients)) != len(self.clients):
             raise InputError("two clients have the same name; give every client its own")
-        empty = [name for name, s in zip(self.clients, self.shards, strict=True) if len(s) == 0]
+        empty = [name for name, c in zip(self.clients, self.counts, strict=True) if c == 0]
         if empty:
             raise InputError(f"client {empty[0]!r} has no training example; give it at least one")
-        shape = tuple(self.examples.images.shape[1:])
-        if shape != self.model.input_shape:
-            raise InputError(
-                f"{self.model.name} takes samples of shape {self.model.input_shape} and the data"
-                f" has {shape}; choose a model and a data set that fit"
-            )
-        if self.examples.labels.max(initial=0) >= self.classes:
-            raise InputError(
-                f"{self.model.name} tells {self.classes} classes apart and the data has label"
-                f" {self.examples.labels.max()}; choose a model and a data set that fit"
-            )
+
+    @property
+    @abstractmethod
+    def counts(self) -> tuple[int, ...]:
+        """How many examples each client has."""
 
     @cached_property
     def classes(self) -> int:
@@ -94,17 +85,62 @@ class Task:
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """What an average weighs each client with: its number of examples."""
-        return np.array([len(shard) for shard in self.shards], dtype=np.float64)
+        return np.array(self.counts, dtype=np.float64)
 
     @cached_property
-    def _shapes(self) -> list[tuple[int, ...]]:
+    def shapes(self) -> list[tuple[int, ...]]:
+        """What comes out of every layer, for one sample."""
         return [tuple(shape) for shape in activation_shapes(self.model)]
 
     def build_head(self, cut: int) -> nn.Module:
         """The auxiliary head at layer `cut`, with its initial weights."""
         kind = self.model.head if self.head is None else self.head
         with seeded(self.seeds.integer("head", cut)):
-            return build_head(kind, self._shapes[cut - 1], self.classes)
+            return build_head(kind, self.shapes[cut - 1], self.classes)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task(Brief):
+    """A model to be trained by a scheme on data that is here.
+
+    `shards[n]` are the rows of `examples` that client n has.
+    """
+
+    examples: Examples
+    shards: tuple[NDArray[np.int64], ...]
+    augment: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse data that the model cannot take."""
+        super().__post_init__()
+        shape = tuple(self.examples.images.shape[1:])
+        if shape != self.model.input_shape:
+            raise InputError(
+                f"{self.model.name} takes samples of shape {self.model.input_shape} and the data"
+                f" has {shape}; choose a model and a data set that fit"
+            )
+        if self.examples.labels.max(initial=0) >= self.classes:
+            raise InputError(
+                f"{self.model.name} tells {self.classes} classes apart and the data has label"
+                f" {self.examples.labels.max()}; choose a model and a data set that fit"
+            )
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """See Brief."""
+        return tuple(len(shard) for shard in self.shards)
+
+    def portion(self, client: int) -> Task:
+        """What client number `client` has of the task: its own samples, and nobody else's."""
+        rows, examples = self.shards[client], self.examples
+        own = replace(examples, images=examples.images[rows], labels=examples.labels[rows])
+        return replace(
+            self,
+            clients=(self.clients[client],),
+            streams=(self.sources[client],),
+            examples=own,
+            shards=(np.arange(len(rows)),),
+        )
 
 
 @contextmanager

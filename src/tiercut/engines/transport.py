@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from torch import Tensor
 
@@ -57,6 +57,17 @@ class Weights:
 
 
 Message = Activations | Gradients | Weights
+Receive = Callable[[Message], None]
+
+
+class Transport(Protocol):
+    """Carries messages between nodes."""
+
+    def attach(self, address: Address, receive: Receive) -> None:
+        """Hand messages for a node to it."""
+
+    def send(self, sender: Address, receiver: Address, message: Message) -> None:
+        """Put a message on its way."""
 
 
 class InMemory:
@@ -64,13 +75,17 @@ class InMemory:
 
     def __init__(self, wire: Wire = "fp32") -> None:
         self._wire = wire
-        self.receivers: dict[Address, Callable[[Message], None]] = {}
+        self._receivers: dict[Address, Receive] = {}
         self.bytes: Counter[str] = Counter()
         """Bytes between devices so far, by kind of message, sender's and receiver's role."""
         self._waiting: deque[tuple[Address, Message]] = deque()
 
+    def attach(self, address: Address, receive: Receive) -> None:
+        """See Transport."""
+        self._receivers[address] = receive
+
     def send(self, sender: Address, receiver: Address, message: Message) -> None:
-        """Put a message on its way."""
+        """See Transport."""
         if sender.device != receiver.device:
             kind = type(message).__name__.lower()
             self.bytes[f"{kind} {sender.role} {receiver.role}"] += self._size(message)
@@ -82,7 +97,7 @@ class InMemory:
         """Deliver until nobody has anything more to say."""
         while self._waiting:
             receiver, message = self._waiting.popleft()
-            self.receivers[receiver](message)
+            self._receivers[receiver](message)
 
     def _size(self, message: Message) -> int:
         if isinstance(message, Weights):

@@ -1,0 +1,80 @@
+"""The one model that a round starts from, and what its three parts are for every client."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from tiercut.engines.chains import HEAD
+from tiercut.engines.nodes import Duty, Host, Layers
+from tiercut.engines.task import Brief
+from tiercut.engines.transport import SERVER, Address, Weights
+
+
+class CommonModel:
+    """The layers of the model and the heads that were ever used, by name."""
+
+    def __init__(self, task: Brief, dtype: torch.dtype) -> None:
+        self._task, self._dtype = task, dtype
+        self.prototypes: dict[str, nn.Module] = {}
+        self.layers: Layers = {}
+        for name, layer in task.model.named_layers():
+            self._adopt(name, layer)
+
+    def _adopt(self, name: str, layer: nn.Module) -> None:
+        own = copy.deepcopy(layer).to(self._dtype)
+        self.prototypes[name] = own
+        self.layers[name] = {key: value.clone() for key, value in own.state_dict().items()}
+
+    def duties(self, client: int, h: int, v: int, aggregator: int) -> tuple[Duty, Duty, Duty]:
+        """A client's three parts: its own, its aggregator's and the server's."""
+        names = list(self._task.model.layer_names)
+        middle, head = names[h:v], None
+        if self._task.scheme.local_loss:
+            head = f"{HEAD}{v}"
+            self._make_head(head)
+            middle = [*middle, head]
+        below, above = Address("client", client), Address("aggregator", aggregator)
+        return (
+            Duty(self._take(names[:h]), above=above),
+            Duty(self._take(middle), head=head, below=below),
+            Duty(self._take(names[v:]), below=above),
+        )
+
+    def _take(self, names: Iterable[str]) -> Mapping[str, nn.Module]:
+        return {name: self.prototypes[name] for name in names}
+
+    def _make_head(self, name: str) -> None:
+        if name not in self.prototypes:
+            self._adopt(name, self._task.build_head(int(name.removeprefix(HEAD))))
+
+    def send(self, node: Host) -> None:
+        """Send a node what it starts from: one copy for all its replicas, which start equal."""
+        needed = dict.fromkeys(name for duty in node.duties.values() for name in duty.layers)
+        if needed:
+            layers = {name: self.layers[name] for name in needed}
+            node.transport.send(SERVER, node.address, Weights(tuple(node.duties), layers))
+
+    def weights(self) -> dict[str, Tensor]:
+        """The model's weights, as its own state_dict calls them."""
+        return {
+            f"layers.{name}.{key}": value
+            for name in self._task.model.layer_names
+            for key, value in self.layers[name].items()
+        }
+
+    def to_state(self) -> Iterator[tuple[str, Tensor]]:
+        """All layers, by name and key."""
+        for name, tensors in self.layers.items():
+            for key, value in tensors.items():
+                yield f"{name}/{key}", value
+
+    def load(self, place: str, value: Tensor) -> None:
+        """Put one tensor of a state back."""
+        name, key = place.split("/")
+        if name.startswith(HEAD):
+            self._make_head(name)
+        self.layers[name][key] = value.clone()
