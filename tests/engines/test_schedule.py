@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engines.instances import placement, reference, task, whole
-from tiercut.engines.schedule import BatchOver, EpochOver, Pace, Schedule, make_schedule
+from tiercut.engines.schedule import BatchOver, EpochOver, Pace, Schedule, Turn, make_schedule
 from tiercut.engines.task import Round
 
 
@@ -64,15 +64,12 @@ def test_a_pace_ends_every_batch_and_epoch_once_and_in_order(data):
     )
     epochs = data.draw(st.integers(1, 3))
     interval = data.draw(st.sampled_from(["batch", 2, "epoch", "round"]))
-    schedule = Schedule(
-        round=0,
-        epochs=epochs,
-        sizes=sizes,
-        first_step=dict.fromkeys(sizes, 7),
-        attends={n: data.draw(st.integers(1, epochs)) for n in sizes},
-    )
+    turns = {
+        n: Turn("c", 9, tuple(s), 7, data.draw(st.integers(1, epochs))) for n, s in sizes.items()
+    }
+    schedule = Schedule(0, epochs, turns, turns.keys())
     pace = Pace(schedule, sizes.keys(), interval)
-    left = {n: list(schedule.steps(n)) for n in sizes}
+    left = {n: list(turns[n].steps) for n in sizes}
     ended = []
     while not pace.over:
         moment = pace.next_moment()
@@ -90,11 +87,12 @@ def test_a_pace_ends_every_batch_and_epoch_once_and_in_order(data):
     assert [m.number for m in ended if isinstance(m, EpochOver)] == list(range(1, epochs + 1))
     if interval in ("batch", 2):
         total = sum(sum(m.sizes.values()) for m in ended if isinstance(m, BatchOver))
-        assert total == sum(schedule.attends[n] * sum(sizes[n]) for n in sizes)
+        assert total == sum(turns[n].attends * sum(sizes[n]) for n in sizes)
 
 
 def test_nobody_waits_for_a_client_that_was_dropped():
-    schedule = Schedule(0, 1, {0: [4], 1: [4]}, {0: 0, 1: 0}, {0: 1, 1: 1})
+    turn = Turn("c", 4, (4,), 0, 1)
+    schedule = Schedule(0, 1, {0: turn, 1: turn}, {0, 1})
     pace = Pace(schedule, {0, 1}, "batch")
     pace.count(0)
     assert pace.next_moment() is None
@@ -102,17 +100,12 @@ def test_nobody_waits_for_a_client_that_was_dropped():
     assert pace.next_moment() == BatchOver(1, {0: 4})
 
 
-def test_a_schedule_knows_the_place_of_every_step():
+def test_a_turn_knows_the_place_of_every_step():
     work = task(sizes=(9, 5))
-    schedule = make_schedule(work, whole(work, 3), [10, 0])
-    assert list(schedule.steps(0)) == [10, 11, 12, 13]
-    assert [schedule.place(0, step) for step in schedule.steps(0)] == [
-        (0, 0),
-        (0, 1),
-        (1, 0),
-        (1, 1),
-    ]
-    assert schedule.sizes == {0: [4, 4], 1: [4]}
+    turns = make_schedule(work, whole(work, 3), [10, 0]).turns
+    assert list(turns[0].steps) == [10, 11, 12, 13]
+    assert [turns[0].place(step) for step in turns[0].steps] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert [turn.sizes for turn in turns.values()] == [(4, 4), (4,)]
 
 
 @pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])

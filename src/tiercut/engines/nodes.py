@@ -59,8 +59,8 @@ class Host:
     def __init__(self, task: Brief, address: Address, transport: Transport) -> None:
         self.task, self.address, self.transport = task, address, transport
         self.replicas: dict[int, Replica] = {}
-        self._master = Replica(task.optimiser, key=0)
-        self.begin({}, Schedule(0, 0, {}, {}, {}))
+        self._master = Replica(task.optimiser)
+        self.begin({}, Schedule(0, 0, {}, set()))
         transport.attach(address, self.receive)
 
     @property
@@ -80,7 +80,7 @@ class Host:
 
     def begin(self, duties: Mapping[int, Duty], schedule: Schedule) -> None:
         """Take up a round's duties; whoever takes part and is served elsewhere now is forgotten."""
-        for n in schedule.sizes.keys() - duties.keys():
+        for n in schedule.taking_part - duties.keys():
             self.replicas.pop(n, None)
         self.duties, self.schedule = dict(duties), schedule
         self.pace = Pace(schedule, duties.keys(), self.interval)
@@ -88,13 +88,12 @@ class Host:
         self._held: list[Activations] = []
         self._advancing = False
         for n, duty in duties.items():
-            self.replica(str(n)).assign(duty.layers)
+            replica = self.replica(str(n))
+            replica.assign(duty.layers)
+            replica.draw_as(client_key(self.task.seeds, schedule.turns[n].source))
         if self.interval == "batch":
             held = [replica.layers for replica in self.replicas.values()]
             self._master.assign({name: m for layers in held for name, m in layers.items()})
-
-    def _key(self, client: int) -> int:
-        return client_key(self.task.seeds, self.task.sources[client])
 
     def replica(self, client: str) -> Replica:
         """The replica of a client, by number, or the shared one; made where there is none yet."""
@@ -102,7 +101,7 @@ class Host:
             return self._master
         n = int(client)
         if n not in self.replicas:
-            self.replicas[n] = Replica(self.task.optimiser, self._key(n))
+            self.replicas[n] = Replica(self.task.optimiser)
         return self.replicas[n]
 
     def moments(self) -> Iterator[tuple[str, Tensor]]:
@@ -204,7 +203,7 @@ class Host:
             self.replicas[n].load(mean)
 
     def _share(self, client: int) -> float:
-        return float(self.task.weights[client])
+        return float(self.schedule.turns[client].examples)
 
     def _update_shared(self, active: Mapping[int, int]) -> None:
         """One model for all: the gradient is the mean over all samples of the batch."""
@@ -263,14 +262,14 @@ class Client(Host):
 
     def start(self) -> None:
         """Start the round's first batch; each further one follows from the last."""
-        self._steps = iter(self.schedule.steps(self.address.device))
+        self._steps = iter(self.schedule.turns[self.address.device].steps)
         self._epoch = -1
         self._start_batch(next(self._steps))
 
     def _start_batch(self, step: int) -> None:
         """Run the own layers and send what comes out upwards."""
         n, schedule = self.address.device, self.schedule
-        epoch, batch = schedule.place(n, step)
+        epoch, batch = schedule.turns[n].place(step)
         if epoch != self._epoch:
             self.feed.start_epoch(schedule.round * schedule.epochs + epoch)
             self._epoch = epoch

@@ -50,14 +50,14 @@ class Reference:
             schedule = make_schedule(self.task, plan, self.steps)
             self.server.on_epoch = on_epoch
             self._begin(plan, schedule)
-            for n in schedule.sizes:
+            for n in schedule.turns:
                 self.clients[n].start()
             self.transport.deliver()
             self.common.layers.update(self.server.result())
         samples = 0
-        for n, sizes in schedule.sizes.items():
-            self.steps[n] = schedule.steps(n).stop
-            samples += schedule.attends[n] * sum(sizes)
+        for n, turn in schedule.turns.items():
+            self.steps[n] = turn.steps.stop
+            samples += turn.attends * sum(turn.sizes)
         local = sum(node.loss for node in self.aggregators)
         return Trained(
             samples=samples,
@@ -75,7 +75,7 @@ class Reference:
                 int(where.cut_layers[n]),
                 int(where.aggregator_of[n]),
             )
-            for n in schedule.sizes
+            for n in schedule.turns
         }
         for n, client in enumerate(self.clients):
             client.begin({n: duties[n][0]} if n in duties else {}, schedule)

@@ -20,11 +20,15 @@ from tiercut.engines.optimiser import Optimiser
 class Replica:
     """Layers by name, in order."""
 
-    def __init__(self, optimiser: Optimiser, key: int) -> None:
+    def __init__(self, optimiser: Optimiser) -> None:
         self.layers: dict[str, nn.Module] = {}
         self.optimisers: dict[str, torch.optim.Optimizer] = {}
         self._optimiser = optimiser
-        self._masks = ClientMasks(torch.tensor(key), torch.tensor(0))
+        self._masks = ClientMasks(torch.tensor(0), torch.tensor(0))
+
+    def draw_as(self, key: int) -> None:
+        """Drop what the client with this key drops."""
+        self._masks.client = torch.tensor(key)
 
     def assign(self, prototypes: Mapping[str, nn.Module]) -> None:
         """Hold these layers and no others; those that were here before keep their optimisers."""

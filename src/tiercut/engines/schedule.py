@@ -10,41 +10,59 @@ from tiercut.engines.task import Brief, Round
 from tiercut.scenario import Interval
 
 
+@dataclass(frozen=True)
+class Turn:
+    """One client's part in a round."""
+
+    source: str
+    """Whose random streams it uses."""
+    examples: int
+    """What averages weigh it with."""
+    sizes: tuple[int, ...]
+    """The samples in each batch of an epoch."""
+    first_step: int
+    """Batches that it had trained on before, ever."""
+    attends: int
+    """Epochs that it is there for."""
+
+    @property
+    def steps(self) -> range:
+        """The numbers of its batches in this round."""
+        return range(self.first_step, self.first_step + self.attends * len(self.sizes))
+
+    def place(self, step: int) -> tuple[int, int]:
+        """The epoch and the batch in it, both from 0, of batch number `step`."""
+        return divmod(step - self.first_step, len(self.sizes))
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Who does what when in a round; clients are numbers, in the order in which sums are made."""
+    """Who does what when in a round; clients are numbers."""
 
     round: int
     """Counts from 0."""
     epochs: int
-    sizes: Mapping[int, Sequence[int]]
-    """The samples in each batch of an epoch, for every client that takes part."""
-    first_step: Mapping[int, int]
-    """Batches that each client had trained on before, ever."""
-    attends: Mapping[int, int]
-    """Epochs that each client is there for."""
-
-    def steps(self, client: int) -> range:
-        """The numbers of a client's batches in this round."""
-        first = self.first_step[client]
-        return range(first, first + self.attends[client] * len(self.sizes[client]))
-
-    def place(self, client: int, step: int) -> tuple[int, int]:
-        """The epoch and the batch in it, both from 0, of a client's batch number `step`."""
-        return divmod(step - self.first_step[client], len(self.sizes[client]))
+    turns: Mapping[int, Turn]
+    """Of those that a node needs to know, in the order in which sums are made."""
+    taking_part: Set[int]
+    """Everybody."""
 
 
 def make_schedule(task: Brief, plan: Round, steps: Sequence[int]) -> Schedule:
     """What every node is told of a round, given the batches that each client had before."""
     attends = plan.present.sum(0)
     taking_part = [n for n in task.order.tolist() if attends[n]]
-    return Schedule(
-        round=plan.index,
-        epochs=task.epochs,
-        sizes={n: batch_sizes(task.counts[n], task.batch) for n in taking_part},
-        first_step={n: steps[n] for n in taking_part},
-        attends={n: int(attends[n]) for n in taking_part},
-    )
+    turns = {
+        n: Turn(
+            source=task.sources[n],
+            examples=task.counts[n],
+            sizes=tuple(batch_sizes(task.counts[n], task.batch)),
+            first_step=steps[n],
+            attends=int(attends[n]),
+        )
+        for n in taking_part
+    }
+    return Schedule(plan.index, task.epochs, turns, turns.keys())
 
 
 @dataclass(frozen=True)
@@ -70,9 +88,9 @@ class Pace:
     """
 
     def __init__(self, schedule: Schedule, clients: Set[int], interval: Interval) -> None:
-        self._schedule = schedule
+        self._epochs, self._turns = schedule.epochs, schedule.turns
         self._stride = 1 if interval == "batch" else interval if isinstance(interval, int) else None
-        self.present = {n for n in schedule.sizes if n in clients}
+        self.present = set(clients)
         """Who is there in this epoch."""
         self.epoch = 0
         self._batch = 0
@@ -82,11 +100,11 @@ class Pace:
     @property
     def over(self) -> bool:
         """Whether the round is."""
-        return self.epoch == self._schedule.epochs
+        return self.epoch == self._epochs
 
     def is_open(self, client: int, step: int) -> bool:
         """Whether a client's batch may be trained on now."""
-        epoch, batch = self._schedule.place(client, step)
+        epoch, batch = self._turns[client].place(step)
         if epoch != self.epoch or self._stride is None:
             return epoch == self.epoch
         return batch < (self._batch // self._stride + 1) * self._stride
@@ -103,7 +121,7 @@ class Pace:
         """What has come to its end, each thing once; the caller acts on it before asking again."""
         if self.over:
             return None
-        sizes = {n: self._schedule.sizes[n] for n in self._schedule.sizes if n in self.present}
+        sizes = {n: turn.sizes for n, turn in self._turns.items() if n in self.present}
         last = max((len(s) for s in sizes.values()), default=0)
         if self._stride is not None and self._batch < last:
             return self._end_batch(sizes)
@@ -120,7 +138,7 @@ class Pace:
             self._stay()
 
     def _stay(self) -> None:
-        self.present = {n for n in self.present if self._schedule.attends[n] > self.epoch}
+        self.present = {n for n in self.present if self._turns[n].attends > self.epoch}
 
     def _end_batch(self, sizes: Mapping[int, Sequence[int]]) -> BatchOver | None:
         number = self._batch + 1

@@ -7,6 +7,7 @@ other samples than the last, so that there is nothing to carry an error over to.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -18,21 +19,41 @@ from tiercut.scenario import Wire
 LEVELS = 127
 """Steps of int8 on either side of zero."""
 
+SMALLEST_SCALE = torch.finfo(torch.float32).tiny
+"""Below this, float32 has too few digits for a scale, and in the end none but zero."""
+
 
 def carried(values: Tensor, wire: Wire) -> Tensor:
     """Values as they arrive at the other end."""
+    return unpack(pack(values, wire), wire, values.dtype)
+
+
+def pack(values: Tensor, wire: Wire) -> list[Tensor]:
+    """The tensors that travel in place of the values; for int8, levels and a scale per sample."""
     if wire == "bf16":
-        return values.to(torch.bfloat16).to(values.dtype)
+        return [values.to(torch.bfloat16)]
     if wire == "int8":
-        return _round_to_levels(values)
-    return values
+        return _levels_and_scales(values)
+    return [values]
 
 
-def _round_to_levels(values: Tensor) -> Tensor:
+def unpack(parts: Sequence[Tensor], wire: Wire, dtype: torch.dtype) -> Tensor:
+    """The values that the tensors of `pack` stand for."""
+    if wire == "int8":
+        levels, scales = parts
+        values = levels.flatten(1).to(scales.dtype).mul_(scales.unsqueeze(1))
+        return values.view_as(levels).to(dtype)
+    (values,) = parts
+    return values.to(dtype)
+
+
+def _levels_and_scales(values: Tensor) -> list[Tensor]:
+    """A sample with a NaN or an infinity has no finite scale: all of it arrives as NaN."""
     flat = values.flatten(1)
-    largest = flat.abs().amax(1, keepdim=True)
-    scale = torch.where(largest > 0, largest / LEVELS, 1.0)
-    return ((flat / scale).round() * scale).view_as(values)
+    largest = flat.abs().amax(1, keepdim=True).to(torch.float32)
+    scales = (largest / LEVELS).clamp(min=SMALLEST_SCALE)
+    levels = (flat / scales).round_().nan_to_num_(0).to(torch.int8)
+    return [levels.view_as(values), scales.squeeze(1)]
 
 
 def size_on_wire(values: Tensor, wire: Wire) -> int:
