@@ -143,7 +143,7 @@ class TrainingSection(Document):
 class EngineSection(Document):
     """How training is executed; nothing here changes what is trained, only its rounding."""
 
-    name: Literal["stacked", "reference"] = "stacked"
+    name: Literal["stacked", "reference", "net"] = "stacked"
     executor: Literal["auto", "threads", "graph", "folded"] = "auto"
     device: str = "auto"
     precision: Literal["fp32", "tf32", "bf16", "fp64"] = "fp32"

@@ -28,7 +28,7 @@ def test_the_documented_fields_are_those_that_are_written(tmp_path):
         run(setting(scheme, training={"rounds": 1}), tmp_path / scheme)
         (line,) = lines(tmp_path / scheme)
         assert list(line) == documented("rounds") == list(Record.model_fields)
-    assert tuple(line)[-2:] == WALL_CLOCK
+    assert tuple(line)[-3:] == WALL_CLOCK
     run(setting(training={"rounds": 2}), tmp_path / "aa-hsfl-ll", resume=True)
     manifest = json.loads((tmp_path / "aa-hsfl-ll" / "manifest.json").read_text())
     assert sorted(documented("manifest")) == sorted(manifest)

@@ -17,10 +17,12 @@ import typer
 
 from tiercut import __version__
 from tiercut.cli import (
+    certs,
     compare,
     cost,
     data,
     fleet,
+    join,
     measure,
     plan,
     probe,
@@ -28,6 +30,7 @@ from tiercut.cli import (
     replan,
     report,
     reproduce,
+    serve,
     timeline,
     train,
 )
@@ -54,6 +57,9 @@ app.command("compare")(compare.compare)
 app.command("measure")(measure.measure)
 app.command("report")(report.report)
 app.command("reproduce")(reproduce.reproduce)
+app.add_typer(certs.app, name="certs")
+app.command("serve")(serve.serve)
+app.command("join")(join.join)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""`tiercut data`: which data sets there are, getting them, and who trains on what."""
+"""`tiercut data`: which data sets there are, getting them, who trains on what, handing it out."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from tiercut.cli.inputs import JsonOption
 from tiercut.cli.progress import counting
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tiercut.data import Dataset
+    from tiercut.data.handout import Handout
     from tiercut.scenario import Scenario
 
-app = typer.Typer(help="Get data sets, and see who trains on what.", no_args_is_help=True)
+app = typer.Typer(
+    help="Get data sets, see who trains on what, and hand it out.", no_args_is_help=True
+)
 
 DirOption = Annotated[
     Path | None,
@@ -92,10 +99,48 @@ def show(
         _show_spread(spread)
 
 
-def find_spread(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
-    """Who has what, as a JSON object."""
-    from tiercut.data import label_counts, load, partition
-    from tiercut.data.partition import skew
+@app.command()
+def split(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")],
+    data_dir: DirOption = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Root of all randomness.")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Write beside other things in the folder.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Write what each client of a scenario trains on into a file of its own."""
+    from tiercut.data.handout import hand_out, refuse_other_things
+    from tiercut.documents import to_json
+    from tiercut.scenario import read_scenario
+    from tiercut.train.overrides import override
+
+    wanted = override(read_scenario(scenario), seed=seed)
+    if not overwrite:
+        refuse_other_things(output)
+    data, parts = _deal(wanted, data_dir)
+    with counting("writing files") as count:
+        made = hand_out(
+            data,
+            parts,
+            output,
+            partition=wanted.data.partition,
+            seed=wanted.seed,
+            progress=count,
+        )
+    if json:
+        typer.echo(to_json(made.model_dump(mode="json")), nl=False)
+    else:
+        _show_handout(made)
+    typer.echo(f"wrote {len(made.clients):,} files into {output}", err=True)
+
+
+def _deal(
+    scenario: Scenario, data_dir: Path | None
+) -> tuple[Dataset, dict[str, NDArray[np.int64]]]:
+    """The scenario's data, and the training examples of each client by its name."""
+    from tiercut.data import load, partition
     from tiercut.fleet import build_fleet
     from tiercut.seeds import Seeds
 
@@ -104,7 +149,16 @@ def find_spread(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
     with counting("reading images") as count:
         data = load(scenario.data, data_dir, count)
     parts = partition(data.train.labels, fleet.examples, scenario.data, seeds)
-    counts = label_counts(data.train.labels, parts, len(data.classes))
+    return data, dict(zip(fleet.names, parts, strict=True))
+
+
+def find_spread(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
+    """Who has what, as a JSON object."""
+    from tiercut.data import label_counts
+    from tiercut.data.partition import skew
+
+    data, parts = _deal(scenario, data_dir)
+    counts = label_counts(data.train.labels, [*parts.values()], len(data.classes))
     return {
         "data": data.name,
         "partition": scenario.data.partition,
@@ -113,7 +167,7 @@ def find_spread(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
         "classes": list(data.classes),
         "clients": [
             {"name": name, "examples": sum(labels), "labels": labels}
-            for name, labels in zip(fleet.names, counts.tolist(), strict=True)
+            for name, labels in zip(parts, counts.tolist(), strict=True)
         ],
     }
 
@@ -126,8 +180,7 @@ def _show_spread(spread: dict[str, Any]) -> None:
     ]
     title = f"{spread['data']}, {spread['partition']}"
     _print_table(title, ("client", "examples", *spread["classes"]), rows)
-    if len(clients) > MOST_ROWS:
-        typer.echo(f"and {len(clients) - MOST_ROWS:,} more clients; --json shows all")
+    _say_what_is_left_out(len(clients))
     sizes = [client["examples"] for client in clients]
     typer.echo(
         f"{len(clients):,} clients with {min(sizes):,} to {max(sizes):,} examples, together"
@@ -136,6 +189,21 @@ def _show_spread(spread: dict[str, Any]) -> None:
     typer.echo(
         f"label skew {spread['skew']:.3f}: 0 where all have the same mix, towards 1 if disjoint"
     )
+
+
+def _show_handout(made: Handout) -> None:
+    rows = [
+        (share.name, f"{share.examples:,}", str(share.classes))
+        for share in made.clients[:MOST_ROWS]
+    ]
+    title = f"{made.data}, {made.partition}, seed {made.seed}"
+    _print_table(title, ("client", "examples", "classes"), rows)
+    _say_what_is_left_out(len(made.clients))
+
+
+def _say_what_is_left_out(clients: int) -> None:
+    if clients > MOST_ROWS:
+        typer.echo(f"and {clients - MOST_ROWS:,} more clients; --json shows all")
 
 
 def _print_table(title: str, columns: tuple[str, ...], rows: Iterable[Sequence[str]]) -> None:

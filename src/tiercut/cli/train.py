@@ -104,7 +104,7 @@ def train(
         setting = build_setting(
             wanted, scheme=scheme, plan=planned, data_dir=data_dir, progress=count
         )
-    with watching_rounds() as progress, _saying_how_to_go_on(folder):
+    with watching_rounds() as progress, saying_how_to_go_on(folder):
         summary = run(
             setting,
             folder,
@@ -116,7 +116,7 @@ def train(
     if json:
         typer.echo(to_json(summary.to_dict()), nl=False)
     else:
-        _show(summary)
+        show_summary(summary)
 
 
 def default_folder(scenario: Scenario, scheme: Scheme) -> Path:
@@ -126,7 +126,7 @@ def default_folder(scenario: Scenario, scheme: Scheme) -> Path:
 
 
 @contextmanager
-def _saying_how_to_go_on(folder: Path) -> Iterator[None]:
+def saying_how_to_go_on(folder: Path) -> Iterator[None]:
     """Whoever stops a run is told how it goes on."""
     from tiercut.cli import Interrupted
     from tiercut.train.folder import RunFolder
@@ -144,7 +144,8 @@ def _saying_how_to_go_on(folder: Path) -> Iterator[None]:
         raise
 
 
-def _show(summary: Summary) -> None:
+def show_summary(summary: Summary) -> None:
+    """What a run came to, for a person."""
     from tiercut.units import show_size, show_time
 
     if summary.new_rounds == 0:

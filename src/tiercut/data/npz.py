@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,10 @@ MOST_CLASSES = 100_000
 
 
 def read(path: Path) -> Dataset:
-    """The data set in an .npz file; nothing in it is ever unpickled."""
-    arrays = _read_arrays(path)
-    train = _split(path, arrays[:2])
-    test = _split(path, arrays[2:])
+    """The data set in an .npz file."""
+    arrays = read_arrays(path, NAMES)
+    train = make_split(path, channels_first(arrays[0]), arrays[1])
+    test = make_split(path, channels_first(arrays[2]), arrays[3])
     if train.images.dtype != test.images.dtype:
         raise InputError(
             f"{path}: the training images are {show_shape(train.images)} and the test images"
@@ -39,18 +40,21 @@ def read(path: Path) -> Dataset:
     return make_dataset(path.stem, tuple(map(str, range(classes))), train, test)
 
 
-def _read_arrays(path: Path) -> list[NDArray[Any]]:
+def read_arrays(path: Path, spellings: Sequence[tuple[str, ...]]) -> list[NDArray[Any]]:
+    """The arrays that go by one of these spellings of their names; nothing is ever unpickled."""
     try:
         with reading(path), zipfile.ZipFile(path) as archive:
-            found = {name.removesuffix(".npy") for name in archive.namelist()}
-            names = next((names for names in NAMES if found.issuperset(names)), None)
+            files = [name for name in archive.namelist() if name.endswith(".npy")]
+            found = {name.removesuffix(".npy") for name in files}
+            names = next((names for names in spellings if found.issuperset(names)), None)
             if names is None:
+                usual, *others = (", ".join(names) for names in spellings)
                 raise InputError(
                     f"{path}: the arrays are {', '.join(sorted(found)) or 'none'}; expected"
-                    f" {', '.join(NAMES[0])} (or {', '.join(NAMES[1])})"
+                    f" {usual}{''.join(f' (or {other})' for other in others)}"
                 )
             return [_read_array(path, archive, name) for name in names]
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as problem:
+    except (zipfile.BadZipFile, ValueError, RuntimeError) as problem:  # also of what is encrypted
         raise InputError(f"{path}: this is no whole .npz file ({problem}); write it anew") from None
 
 
@@ -58,38 +62,54 @@ def _read_array(path: Path, archive: zipfile.ZipFile, name: str) -> NDArray[Any]
     """One array, whose header is believed only as far as the file's length allows."""
     member = archive.getinfo(f"{name}.npy")
     check_fits(path, member.file_size, compressed=True)
-    with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }.get(version)
-        if read_header is None:
-            raise ValueError(f"{name} is in version {version} of the .npy format")
-        shape, _, dtype = read_header(file)
+    shape, dtype = _read_header(archive, member)
     if dtype.hasobject:
         raise InputError(f"{path}: {name} holds Python objects; expected numbers")
-    if math.prod(shape) * dtype.itemsize > member.file_size:
+    # Each size on its own as well: one of 0 or below would hide the others in their product.
+    claimed = max(*shape, math.prod(shape) * dtype.itemsize, 0)
+    if min(shape, default=0) < 0 or claimed > member.file_size:
         raise InputError(f"{path}: {name} claims the shape {shape}, and is shorter; write it anew")
     with archive.open(member) as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
         return array
 
 
-def _split(path: Path, arrays: list[NDArray[Any]]) -> Split:
-    images, labels = arrays
+def _read_header(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo
+) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and type that an array claims to have."""
+    with archive.open(member) as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            read = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }[version]
+            shape, _, dtype = read(file)
+        except Exception:  # a damaged header can fail in any way
+            raise ValueError(f"{member.filename} has no header that is known") from None
+    return shape, dtype
+
+
+def make_split(path: Path, images: NDArray[Any], labels: NDArray[Any]) -> Split:
+    """Images, channels first, and their labels; `path` is their name in error messages."""
     try:
         return Split(_as_images(images), _as_labels(labels))
     except InputError as problem:
         raise InputError(f"{path}: {problem}") from None
 
 
-def _as_images(array: NDArray[Any]) -> Images:
-    """Channels first; whole numbers as bytes, others as single floats."""
+def channels_first(array: NDArray[Any]) -> NDArray[Any]:
+    """Images of any usual layout as [S, C, H, W]."""
     if array.ndim == 3:
-        array = array[:, None]
-    elif array.ndim == 4 and array.shape[3] in COLOURS and array.shape[1] not in COLOURS:
-        array = array.transpose(0, 3, 1, 2)
+        return array[:, None]
+    if array.ndim == 4 and array.shape[3] in COLOURS and array.shape[1] not in COLOURS:
+        return array.transpose(0, 3, 1, 2)
+    return array
+
+
+def _as_images(array: NDArray[Any]) -> Images:
+    """Whole numbers as bytes, others as single floats."""
     if array.dtype.kind in "iu":
         if array.size and not 0 <= array.min() <= array.max() <= 255:
             raise InputError(
@@ -97,9 +117,13 @@ def _as_images(array: NDArray[Any]) -> Images:
                 f" 255, or floats"
             )
         return np.ascontiguousarray(array, dtype=np.uint8)
-    if array.dtype.kind != "f" or not np.isfinite(array).all():
+    if array.dtype.kind != "f":
         raise InputError(f"pixels are {array.dtype}; expected whole or finite numbers")
-    return np.ascontiguousarray(array, dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is infinite, or NaN
+        pixels = np.ascontiguousarray(array, dtype=np.float32)
+    if not np.isfinite(pixels).all():
+        raise InputError("pixels are infinite or no numbers; expected whole or finite numbers")
+    return pixels
 
 
 def _as_labels(array: NDArray[Any]) -> Labels:

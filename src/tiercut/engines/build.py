@@ -12,7 +12,7 @@ from torch import Tensor
 from tiercut.engines.executor import Factory, Settings
 from tiercut.engines.reference import Reference
 from tiercut.engines.stacked import Stacked
-from tiercut.engines.task import OnEpoch, Round, State, Task, Trained, quiet
+from tiercut.engines.task import Brief, OnEpoch, Round, State, Task, Trained, quiet
 from tiercut.engines.threads import Threads
 from tiercut.errors import InputError, MissingError
 from tiercut.scenario import EngineSection
@@ -56,15 +56,20 @@ def _find_device(name: str) -> torch.device:
     return device
 
 
-def build_engine(section: EngineSection, task: Task) -> Engine:
+def build_engine(section: EngineSection, task: Brief) -> Engine:
     """The engine called for, ready to train."""
+    if section.name == "net" or not isinstance(task, Task):
+        raise InputError(
+            "the engine net trains on real devices, each with its own data; start it with"
+            " `tiercut serve`, or use the engine stacked"
+        )
     settings = find_settings(section)
     if section.name == "reference":
         return Reference(task, dtype=settings.dtype)
     return Stacked(task, settings, find_executor(section.executor, settings, task))
 
 
-def find_executor(name: str, settings: Settings, task: Task) -> Factory:
+def find_executor(name: str, settings: Settings, task: Brief) -> Factory:
     """The executor called `name`; `auto` takes the fastest that runs this task here."""
     on_gpu = settings.device.type == "cuda"
     if name == "auto":
@@ -88,7 +93,7 @@ def find_executor(name: str, settings: Settings, task: Task) -> Factory:
     return Graph
 
 
-def cannot_fold(task: Task, precision: str) -> str | None:
+def cannot_fold(task: Brief, precision: str) -> str | None:
     """Why the fast path does not take a task, in a few words."""
     from tiercut.engines.folded import unsupported
 

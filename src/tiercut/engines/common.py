@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from tiercut.engines.chains import HEAD
-from tiercut.engines.nodes import Duty, Host, Layers
+from tiercut.engines.nodes import Duty, Layers
 from tiercut.engines.task import Brief
-from tiercut.engines.transport import SERVER, Address, Weights
+from tiercut.engines.transport import Address, Weights
 
 
 class CommonModel:
@@ -51,12 +51,12 @@ class CommonModel:
         if name not in self.prototypes:
             self._adopt(name, self._task.build_head(int(name.removeprefix(HEAD))))
 
-    def send(self, node: Host) -> None:
-        """Send a node what it starts from: one copy for all its replicas, which start equal."""
-        needed = dict.fromkeys(name for duty in node.duties.values() for name in duty.layers)
-        if needed:
-            layers = {name: self.layers[name] for name in needed}
-            node.transport.send(SERVER, node.address, Weights(tuple(node.duties), layers))
+    def start_of(self, duties: Mapping[int, Duty]) -> Weights | None:
+        """What a node starts from: one copy for all its replicas, which start equal."""
+        needed = dict.fromkeys(name for duty in duties.values() for name in duty.layers)
+        if not needed:
+            return None
+        return Weights(tuple(duties), {name: self.layers[name] for name in needed})
 
     def weights(self) -> dict[str, Tensor]:
         """The model's weights, as its own state_dict calls them."""

@@ -16,7 +16,7 @@ from tiercut.engines.cores import spread
 from tiercut.engines.executor import Settings
 from tiercut.engines.feed import Normal
 from tiercut.engines.layout import channels_last
-from tiercut.engines.task import Examples, Task
+from tiercut.engines.task import Brief, Examples
 from tiercut.models.layered import LayeredModel
 
 BATCH = 500
@@ -34,7 +34,7 @@ class Score:
 class Judge:
     """Measures models of a task on the same samples, again and again."""
 
-    def __init__(self, task: Task, examples: Examples, settings: Settings) -> None:
+    def __init__(self, task: Brief, examples: Examples, settings: Settings) -> None:
         self._settings = settings
         device, dtype = settings.device, settings.dtype
         model = copy.deepcopy(task.model).to(device, dtype).eval()

@@ -8,7 +8,7 @@ over a network is the transport's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import torch
@@ -73,10 +73,9 @@ class Host:
         """The clients whose replicas train and are averaged now."""
         return self.pace.present
 
-    @property
-    def loss(self) -> float:
-        """The sum of the losses of all samples so far in this round."""
-        return sum(self._losses[n] for n in sorted(self._losses))
+    def loss_over(self, clients: Set[int]) -> float:
+        """The sum of the losses of some clients' samples so far in this round."""
+        return sum(self._losses.get(n, 0.0) for n in sorted(clients))
 
     def begin(self, duties: Mapping[int, Duty], schedule: Schedule) -> None:
         """Take up a round's duties; whoever takes part and is served elsewhere now is forgotten."""
@@ -109,6 +108,11 @@ class Host:
         for client, replica in ((SHARED, self._master), *self.replicas.items()):
             for key, value in replica.moments():
                 yield f"{client}/{key}", value
+
+    def forget(self) -> None:
+        """Start anew with every replica."""
+        self.replicas.clear()
+        self._master = Replica(self.task.optimiser)
 
     def load_moment(self, place: str, value: Tensor, prototypes: Mapping[str, nn.Module]) -> None:
         """Put one piece of optimiser state back, by what `moments` calls it."""

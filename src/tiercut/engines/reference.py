@@ -58,11 +58,12 @@ class Reference:
         for n, turn in schedule.turns.items():
             self.steps[n] = turn.steps.stop
             samples += turn.attends * sum(turn.sizes)
-        local = sum(node.loss for node in self.aggregators)
+        everybody = schedule.turns.keys()
+        local = sum(node.loss_over(everybody) for node in self.aggregators)
         return Trained(
             samples=samples,
             local_loss=local / samples if self.task.scheme.local_loss else None,
-            loss=self.server.loss / samples,
+            loss=self.server.loss_over(everybody) / samples,
         )
 
     def _begin(self, plan: Round, schedule: Schedule) -> None:
@@ -85,7 +86,9 @@ class Reference:
         self.server.begin({n: d[2] for n, d in duties.items()}, schedule)
         self.server.start_from(self.common.layers)
         for node in (*self.clients, *self.aggregators):
-            self.common.send(node)
+            weights = self.common.start_of(node.duties)
+            if weights is not None:
+                self.transport.send(SERVER, node.address, weights)
         self.transport.deliver()
 
     def weights(self) -> dict[str, Tensor]:

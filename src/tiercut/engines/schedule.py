@@ -117,6 +117,10 @@ class Pace:
         """Wait for a client no longer."""
         self.present.discard(client)
 
+    def late(self) -> Set[int]:
+        """Those whose epoch is not over."""
+        return {n for n in self.present if self._done[n] < len(self._turns[n].sizes)}
+
     def next_moment(self) -> BatchOver | EpochOver | None:
         """What has come to its end, each thing once; the caller acts on it before asking again."""
         if self.over:

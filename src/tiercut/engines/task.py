@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from tiercut.cost import Placement
+from tiercut.cost import Placement, RoundSeconds
 from tiercut.engines.optimiser import Optimiser
 from tiercut.errors import InputError
 from tiercut.models.heads import HeadKind, build_head
@@ -143,6 +143,19 @@ class Task(Brief):
         )
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RemoteTask(Brief):
+    """A model to be trained by a scheme on data that is elsewhere."""
+
+    held: tuple[int, ...]
+    """How many examples each client has."""
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """See Brief."""
+        return self.held
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Torch's own randomness from a seed, and as it was before when this is over."""
@@ -171,11 +184,34 @@ class Round:
     placement: Placement
     present: NDArray[np.bool_]
     """[epochs, clients]: who trains in each epoch; nobody comes back within a round."""
+    expected: RoundSeconds | None = None
+    """How long it should take, where somebody planned it."""
 
 
 def everybody(task: Task, index: int, placement: Placement) -> Round:
     """A round in which all take part to the end."""
     return Round(index, placement, np.ones((task.epochs, len(task.clients)), dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a round took on real machines."""
+
+    download: float
+    """Seconds until everybody had its weights."""
+    training: float
+    """Seconds of all epochs."""
+    upload: float
+    """Seconds from then until the server had everything."""
+    bytes: Mapping[str, int]
+    """By kind of message, sender's and receiver's role."""
+    lost: int
+    """Clients that failed in it."""
+
+    @property
+    def seconds(self) -> float:
+        """The whole round."""
+        return self.download + self.training + self.upload
 
 
 @dataclass(frozen=True)
@@ -185,6 +221,12 @@ class Trained:
     samples: int
     local_loss: float | None
     loss: float
+    measured: Measured | None = None
+    """Where machines were real."""
+
+
+class RoundLost(Exception):
+    """A round cannot be finished with who is left; it starts again."""
 
 
 State = dict[str, Tensor]

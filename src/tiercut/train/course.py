@@ -61,10 +61,10 @@ class Course:
             self.fleet = self._changed(number)
         self._plans: dict[frozenset[str], Plan] = {}
 
-    def leg(self, number: int) -> Leg:
-        """Round `number`, which counts from 1."""
+    def leg(self, number: int, live: Fleet | None = None) -> Leg:
+        """Round `number`, which counts from 1; `live` is who is there, where devices are real."""
         setting, training = self._setting, self._setting.scenario.training
-        replanned = self._replan(number)
+        replanned = self._replan(self._changed(number) if live is None else live)
         taking_part = draw_participants(
             self.fleet.names, training.participation, setting.seeds, number
         )
@@ -79,15 +79,14 @@ class Course:
             setting.seeds,
             number,
         )
-        return Leg(plan, self._round(number, names, plan.placement, present), replanned)
+        return Leg(plan, self._round(number, names, plan, present), replanned)
 
     def _changed(self, number: int) -> Fleet:
         setting = self._setting
         return changed_fleet(self.fleet, setting.scenario.events, number, setting.seeds)
 
-    def _replan(self, number: int) -> Replanned | None:
-        fleet = self._changed(number)
-        if fleet is self.fleet:
+    def _replan(self, fleet: Fleet) -> Replanned | None:
+        if fleet is self.fleet and tuple(self.decision.clients or ()) == fleet.names:
             return None
         self.fleet = fleet
         planner = self._setting.planner
@@ -106,11 +105,9 @@ class Course:
             self._plans[taking_part] = make(self.fleet.subset(here), self.decision)
         return self._plans[taking_part]
 
-    def _round(
-        self, number: int, names: list[str], placement: Placement, present: np.ndarray
-    ) -> Round:
+    def _round(self, number: int, names: list[str], plan: Plan, present: np.ndarray) -> Round:
         """The round in the order of the task's clients; those who are absent get any place."""
-        clients = self._setting.task.clients
+        clients, placement = self._setting.task.clients, plan.placement
         position = {name: n for n, name in enumerate(clients)}
         place = np.array([position[name] for name in names])
         whole = Placement(
@@ -123,4 +120,4 @@ class Course:
         whole.aggregator_of[place] = place[placement.aggregator_of]
         there = np.zeros((len(present), len(clients)), dtype=np.bool_)
         there[:, place] = present
-        return Round(number - 1, whole, there)
+        return Round(number - 1, whole, there, plan.seconds)

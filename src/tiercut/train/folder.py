@@ -2,7 +2,9 @@
 
 manifest.json        what was run, with what
 plan.json            the plan in force
+fleet.json           the devices as they were measured, where they were real
 rounds.jsonl         the rounds' records
+log.jsonl            what happened, where devices were real
 checkpoints/         the newest states
 model.safetensors    the weights at the end
 """
@@ -46,6 +48,16 @@ class RunFolder:
     def plan(self) -> Path:
         """The plan in force."""
         return self.path / "plan.json"
+
+    @property
+    def fleet(self) -> Path:
+        """The devices as they were measured, where they were real."""
+        return self.path / "fleet.json"
+
+    @property
+    def log(self) -> Path:
+        """What happened, where devices were real."""
+        return self.path / "log.jsonl"
 
     @property
     def rounds(self) -> Path:

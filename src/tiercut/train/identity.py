@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tiercut.documents import show_value
+from tiercut.engines.task import Brief, Task
 from tiercut.errors import InputError
 from tiercut.fleet import Access, Between
 from tiercut.scenario import Scenario
@@ -51,8 +52,15 @@ def inputs_of(setting: Setting) -> dict[str, str]:
             fleet.links.rates,
         ),
         "profile": digest(planner.work.profile.model_dump_json()),
-        "data": digest(*task.shards, task.examples.labels),
+        "data": digest(*_data_of(task)),
     }
+
+
+def _data_of(task: Brief) -> tuple[object, ...]:
+    """What tells one lot of data from another: of data that is elsewhere, how much there is."""
+    if isinstance(task, Task):
+        return (*task.shards, task.examples.labels)
+    return (task.clients, task.counts)
 
 
 def fingerprint(setting: Setting) -> str:

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from tiercut.documents import to_json, write_text
-from tiercut.engines.build import build_engine
+from tiercut.engines.build import Engine, build_engine
 from tiercut.engines.judge import Judge, Score
-from tiercut.engines.task import Trained
+from tiercut.engines.task import Measured, RoundLost, Trained
 from tiercut.errors import InputError
 from tiercut.plan.plan import Plan
 from tiercut.plan.replan import Replanned
 from tiercut.train.checkpoint import Header, packed, save_checkpoint, save_tensors
-from tiercut.train.course import Course
+from tiercut.train.course import Course, Leg
 from tiercut.train.folder import RunFolder, Stand, find_stand, prepare
 from tiercut.train.identity import fingerprint
 from tiercut.train.journal import Journal
+from tiercut.train.live import Live, compare_real
 from tiercut.train.observer import Everybody, Observer, Start
 from tiercut.train.record import Record
 from tiercut.train.setting import Setting
@@ -55,8 +56,12 @@ def run(
     overwrite: bool = False,
     command: Sequence[str] = (),
     observers: Sequence[Observer] = (),
+    live: Live | None = None,
 ) -> Summary:
-    """Train all rounds that the setting asks for, or the rest of them, into a folder."""
+    """Train all rounds that the setting asks for, or the rest of them, into a folder.
+
+    By an engine that simulates, or by real devices where `live` is given.
+    """
     told, folder = Everybody(tuple(observers)), RunFolder(path)
     stand = find_stand(
         folder, setting, command, resume=resume, overwrite=overwrite, warn=told.on_warning
@@ -64,7 +69,7 @@ def run(
     rounds = setting.scenario.training.rounds
     if stand.done >= rounds and folder.model.exists():
         return _summarise(folder, stand.records, new=0)
-    training = _Training(setting, stand)
+    training = _Training(setting, stand, live)
     stand = replace(stand, state=None)  # the engine has it now
     with folder.locked():
         prepare(folder, stand)
@@ -101,10 +106,10 @@ def _summarise(folder: RunFolder, records: Sequence[Record], new: int) -> Summar
 class _Training:
     """What changes from round to round."""
 
-    def __init__(self, setting: Setting, stand: Stand) -> None:
+    def __init__(self, setting: Setting, stand: Stand, live: Live | None) -> None:
         section = setting.scenario.engine
-        self._setting, self._identity = setting, fingerprint(setting)
-        self._engine = build_engine(section, setting.task)
+        self._setting, self._identity, self._live = setting, fingerprint(setting), live
+        self._engine: Engine = live or build_engine(section, setting.task)
         self._judge = Judge(setting.task, setting.test, setting.execution)
         self._seconds = self._bytes = 0.0
         self._new_plan: Plan | Replanned | None = None
@@ -121,13 +126,16 @@ class _Training:
     def run_round(self, number: int, folder: RunFolder, journal: Journal, told: Observer) -> Record:
         """Train round `number`, which counts from 1; when this returns, it is on the disk."""
         begin = time.perf_counter()
-        leg = self._course.leg(number)
-        if leg.replanned is not None:
-            self._new_plan = leg.replanned
-            self.write_plan(folder)
-            told.on_replan(number, leg.replanned)
-        before = time.perf_counter()
-        trained = self._engine.run_round(leg.round, partial(told.on_epoch, number))
+        attempts = 1
+        while True:
+            leg = self._plan(number, folder, told)
+            before = time.perf_counter()
+            try:
+                trained = self._engine.run_round(leg.round, partial(told.on_epoch, number))
+                break
+            except RoundLost as lost:
+                attempts += 1
+                told.on_warning(f"round {number} starts again: {lost}")
         after = time.perf_counter()
         score = self._judge.score(self._engine.weights())
         _refuse_divergence(number, trained, score, self._setting.scenario.training.rate)
@@ -139,17 +147,26 @@ class _Training:
             loss=score.loss,
             train_loss=trained.loss,
             local_loss=trained.local_loss,
-            **leg.to_dict(),
+            **_with_losses(leg.to_dict(), trained.measured),
             seconds=self._seconds,
             bytes=self._bytes,
             samples=trained.samples,
             wall_seconds=time.perf_counter() - begin,
             samples_per_second=trained.samples / (after - before),
+            real=compare_real(leg.plan, trained.measured, attempts),
         )
         journal.append(record)
         self._save(number, folder)
         told.on_round(record)
         return record
+
+    def _plan(self, number: int, folder: RunFolder, told: Observer) -> Leg:
+        leg = self._course.leg(number, None if self._live is None else self._live.fleet())
+        if leg.replanned is not None:
+            self._new_plan = leg.replanned
+            self.write_plan(folder)
+            told.on_replan(number, leg.replanned)
+        return leg
 
     def _save(self, number: int, folder: RunFolder) -> None:
         scenario = self._setting.scenario
@@ -175,6 +192,11 @@ class _Training:
         """Write the weights, under the names that the model itself gives them."""
         about = {"version": 1, "model": self._setting.task.model.name, "round": rounds}
         save_tensors(folder.model, packed(self._engine.weights()), about)
+
+
+def _with_losses(entry: dict[str, Any], measured: Measured | None) -> dict[str, Any]:
+    """A round's record with those who were really lost."""
+    return entry if measured is None else {**entry, "lost": measured.lost}
 
 
 def _refuse_divergence(number: int, trained: Trained, score: Score, rate: float) -> None:

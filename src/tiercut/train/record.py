@@ -9,8 +9,39 @@ from pydantic import Field
 from tiercut.documents import Document
 
 
+class Phases(Document):
+    """Seconds of a round."""
+
+    download: float
+    training: float
+    upload: float
+    round: float
+
+
+class Traffic(Document):
+    """Bytes of a round, by where they go."""
+
+    between: float
+    """Clients and aggregators."""
+    server: float
+    """Aggregators and server: activations and gradients."""
+    weights: float
+    """Layers down and up."""
+
+
+class RealRound(Document):
+    """A round on real devices: what the plan said, and what was measured."""
+
+    attempts: int = Field(ge=1)
+    """How often it was started."""
+    predicted: Phases
+    measured: Phases
+    predicted_bytes: Traffic
+    measured_bytes: Traffic
+
+
 class Record(Document):
-    """One round. All but the last two fields follow from the scenario and its seed."""
+    """One round. In a simulation all but `wall_seconds` and what follows comes from the seed."""
 
     round: int = Field(ge=1)
     accuracy: float
@@ -47,11 +78,13 @@ class Record(Document):
     """What the round took in this process: planning, training and measuring."""
     samples_per_second: float
     """Of training alone."""
+    real: RealRound | None = None
+    """Where devices were real."""
 
     def to_line(self) -> str:
         """The record as one line of JSON."""
         return json.dumps(self.model_dump(mode="json"), allow_nan=False) + "\n"
 
 
-WALL_CLOCK = ("wall_seconds", "samples_per_second")
+WALL_CLOCK = ("wall_seconds", "samples_per_second", "real")
 """The fields that differ between two runs of the same setting."""

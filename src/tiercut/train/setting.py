@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from tiercut.data.progress import Progress, silent
 from tiercut.engines.build import find_settings
 from tiercut.engines.executor import Settings
 from tiercut.engines.optimiser import Optimiser
-from tiercut.engines.task import Examples, Task, build_initial
+from tiercut.engines.task import Brief, Examples, Task, build_initial
 from tiercut.errors import InputError
 from tiercut.fleet import Fleet, build_fleet
 from tiercut.models.layered import LayeredModel
@@ -35,7 +36,7 @@ class Setting:
     """What a run starts from; the same values give the same run."""
 
     scenario: Scenario
-    task: Task
+    task: Brief
     test: Examples
     """What accuracy is measured on."""
     fleet: Fleet
@@ -66,41 +67,56 @@ def build_setting(
     The scheme is the one named, else that of the plan, else that of the scenario's solver. A plan's
     decision is kept to; its batch, epochs and cost model are not, since those change the training.
     """
-    scenario = scenario.model_copy(update={"engine": _reachable(scenario.engine)})
-    seeds, training = Seeds(scenario.seed), scenario.training
+    scenario = scenario.model_copy(update={"engine": reachable(scenario.engine)})
+    seeds = Seeds(scenario.seed)
     chosen, solver = find_method(scenario, scheme, plan)
     data = load(scenario.data, data_dir, progress)
     fleet = build_fleet(scenario.fleet, seeds)
     shards = partition(data.train.labels, fleet.examples, scenario.data, seeds)
     fleet = replace(fleet, examples=_sizes(shards))
     check_events(scenario.events, fleet, seeds)
-    model = build_initial(
-        scenario.model.name,
-        seeds,
-        classes=len(data.classes),
-        input_shape=scenario.model.input_shape,
-    )
     task = Task(
-        model=model,
-        scheme=chosen,
-        optimiser=Optimiser(
-            training.optimiser, training.rate, training.momentum, training.weight_decay
-        ),
-        examples=_examples(data, data.train),
+        **agreed_terms(scenario, chosen, data),
+        examples=examples_of(data, data.train),
         clients=fleet.names,
         shards=tuple(shards),
-        batch=training.batch,
-        epochs=training.epochs,
-        seeds=seeds,
-        head=training.head,
         augment=scenario.data.augment,
-        wire=training.wire,
     )
-    profile = _profile(scenario, model)
-    work = Workload(profile, training.batch, training.epochs, training.wire)
-    known = None if plan is None else _as_known(plan, chosen)
-    planner = Planner(chosen.cost, solver, work, scenario.plan.cuts, scenario.plan.cost, known)
-    return Setting(scenario, task, _examples(data, data.test), fleet, planner)
+    planner = build_planner(scenario, task, solver, plan)
+    return Setting(scenario, task, examples_of(data, data.test), fleet, planner)
+
+
+def agreed_terms(scenario: Scenario, scheme: Scheme, data: Dataset) -> dict[str, Any]:
+    """What is trained and how, as every kind of task takes it."""
+    training, seeds = scenario.training, Seeds(scenario.seed)
+    return {
+        "model": build_initial(
+            scenario.model.name,
+            seeds,
+            classes=len(data.classes),
+            input_shape=scenario.model.input_shape,
+        ),
+        "scheme": scheme,
+        "optimiser": Optimiser(
+            training.optimiser, training.rate, training.momentum, training.weight_decay
+        ),
+        "batch": training.batch,
+        "epochs": training.epochs,
+        "seeds": seeds,
+        "head": training.head,
+        "wire": training.wire,
+    }
+
+
+def build_planner(
+    scenario: Scenario, task: Brief, solver: str, plan: PlanFile | None = None
+) -> Planner:
+    """What plans the rounds of a task."""
+    profile = _profile(scenario, task.model)
+    work = Workload(profile, task.batch, task.epochs, task.wire)
+    known = None if plan is None else _as_known(plan, task.scheme)
+    cost = task.scheme.cost
+    return Planner(cost, solver, work, scenario.plan.cuts, scenario.plan.cost, known)
 
 
 def find_method(
@@ -115,13 +131,13 @@ def find_method(
     return chosen, scenario.plan.solver if chosen.name == usual else chosen.solver
 
 
-def _reachable(section: EngineSection) -> EngineSection:
-    """The reference engine runs on the CPU only."""
-    if section.name != "reference":
+def reachable(section: EngineSection) -> EngineSection:
+    """Nodes run on the CPU only."""
+    if section.name == "stacked":
         return section
     if section.device not in ("auto", "cpu"):
         raise InputError(
-            f"device is {section.device!r}, and the engine reference runs on the CPU only; use"
+            f"device is {section.device!r}, and the engine {section.name} runs on the CPU only; use"
             f" device cpu, or the engine stacked"
         )
     return section.model_copy(update={"device": "cpu"})
@@ -138,7 +154,8 @@ def _sizes(shards: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.array([len(shard) for shard in shards], dtype=np.int64)
 
 
-def _examples(data: Dataset, split: Split) -> Examples:
+def examples_of(data: Dataset, split: Split) -> Examples:
+    """A split of a data set, with what normalises it."""
     return Examples(split.images, split.labels, data.mean, data.std)
 
 

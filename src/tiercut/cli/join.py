@@ -1,0 +1,64 @@
+"""`tiercut join`: take part in a run as a device, with data that stays here."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiercut.cli.security import CertsOption, InsecureOption, find_security
+
+
+def join(
+    server: Annotated[str, typer.Argument(help="The server, as host:port.")],
+    data: Annotated[
+        Path, typer.Option("--data", help="This device's own data: an .npz file or image folders.")
+    ],
+    certs: CertsOption = None,
+    insecure: InsecureOption = False,
+    name: Annotated[
+        str | None, typer.Option("--name", help="This device's name [its certificate's].")
+    ] = None,
+    listen: Annotated[
+        str, typer.Option("--listen", help="Where other devices call; port 0 takes a free one.")
+    ] = "127.0.0.1:0",
+    advertise: Annotated[
+        str | None, typer.Option("--advertise", help="What others call instead, as host:port.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="CPU threads [one per core].")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Own code that the server may ask for.")
+    ] = None,
+    scheme: Annotated[
+        str | None, typer.Option("--scheme", help="Own code that the server may ask for.")
+    ] = None,
+) -> None:
+    """Join a server and do this device's part until training is over."""
+    import torch
+
+    from tiercut.data.own import load_own
+    from tiercut.net.device import Device, Place
+    from tiercut.net.logs import Log
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    log = Log(sys.stderr)
+    security = find_security(certs, insecure, name, log)
+
+    async def run() -> None:
+        device = Device(
+            security,
+            Place(server, listen, advertise),
+            lambda classes, shape: load_own(data, classes=classes, shape=shape),
+            log,
+            model=model,
+            scheme=scheme,
+        )
+        await device.run()
+
+    asyncio.run(run())

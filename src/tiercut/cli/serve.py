@@ -1,0 +1,98 @@
+"""`tiercut serve`: train a scenario on real devices, as their server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiercut.cli.data import DirOption
+from tiercut.cli.inputs import JsonOption
+from tiercut.cli.progress import counting
+from tiercut.cli.security import CertsOption, InsecureOption, find_security
+from tiercut.errors import InputError
+
+
+def serve(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
+    listen: Annotated[
+        str, typer.Option("--listen", help="Where devices call, as host:port.")
+    ] = "127.0.0.1:7600",
+    certs: CertsOption = None,
+    insecure: InsecureOption = False,
+    clients: Annotated[
+        int | None, typer.Option("--clients", help="Start with so many devices [the scenario's].")
+    ] = None,
+    scheme: Annotated[
+        str | None, typer.Option("--scheme", help="Which scheme [the solver's].")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The run's folder [runs/NAME-SCHEME-net].")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", help="How many rounds.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Root of all randomness.")] = None,
+    patience: Annotated[
+        float,
+        typer.Option("--patience", help="Times the predicted seconds that a phase may take."),
+    ] = 4.0,
+    data_dir: DirOption = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on after the last checkpoint in the folder.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Wait for the devices, measure them, plan, and train; survives their failures."""
+    from tiercut.cli.train import default_folder, saying_how_to_go_on, show_summary
+    from tiercut.cli.training_progress import watching_rounds
+    from tiercut.data import load
+    from tiercut.documents import to_json
+    from tiercut.fleet import read_fleet
+    from tiercut.net.identity import SERVER
+    from tiercut.net.logs import Log
+    from tiercut.net.serve import Site, Venture
+    from tiercut.scenario import read_scenario
+    from tiercut.train.folder import RunFolder
+    from tiercut.train.overrides import override
+    from tiercut.train.setting import find_method
+
+    if resume and overwrite:
+        raise InputError("give --resume to go on, or --overwrite to start again, not both")
+    if patience < 1:
+        raise InputError(f"--patience is {patience:g}; expected at least 1, the prediction itself")
+    wanted = override(read_scenario(scenario), seed=seed, training={"rounds": rounds})
+    chosen, solver = find_method(wanted, scheme, None)
+    folder = RunFolder(output or Path(f"{default_folder(wanted, chosen)}-net"))
+    folder.refuse_second(resume=resume, overwrite=overwrite)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    with counting("reading images") as count:
+        data = load(wanted.data, data_dir, count)
+    known = None if wanted.fleet.file is None else read_fleet(wanted.fleet.file)
+    count_of = clients or (wanted.fleet.clients if known is None else len(known))
+    venture = Venture(wanted, chosen, solver, data, count_of, patience, known)
+    with folder.log.open("a") as file:
+        log = Log(file) if sys.stderr.isatty() else Log(file, sys.stderr)
+        security = find_security(certs, insecure, SERVER if insecure else None, log)
+        if security.name != SERVER:
+            raise InputError(
+                f"the certificate in {certs} is for {security.name!r}; a server's is for {SERVER!r}"
+            )
+        site = Site(venture, security, log)
+        with site.open_at(listen) as address, saying_how_to_go_on(folder.path):
+            typer.echo(f"waiting at {address} for {count_of} devices", err=True)
+            with watching_rounds() as shown:
+                summary = site.train(
+                    folder.path,
+                    resume=resume,
+                    overwrite=overwrite,
+                    command=["tiercut", *sys.argv[1:]],
+                    observers=[shown],
+                )
+    if json:
+        typer.echo(to_json(summary.to_dict()), nl=False)
+    else:
+        show_summary(summary)

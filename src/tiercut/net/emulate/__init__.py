@@ -1,0 +1,15 @@
+"""A network on one machine: hosts as network namespaces, shaped links, throttled processors.
+
+    network    the whole of it, as a context manager: one host per client of a fleet, and the server
+    host       one of them: run commands in it, cut it off, count its bytes
+    middle     where all links meet, and can be cut
+    links      how fast which two hosts can talk, and the queues that make it so
+    throttle   a share of a core for each host, by cgroups
+    names      what the parts are called, and whether their maker still lives
+    leftovers  taking a network down, also one whose maker was killed
+    tools      ip, tc and nsenter
+    obstacle   why this machine cannot do it
+
+Rates are those of the wire, headers included, as links are sold: of 20 Mbps about 19.1 Mbps carry a
+TCP connection's bytes. There is no added latency and no random loss.
+"""

@@ -1,0 +1,36 @@
+"""What happened, as one JSON object per line: for people with grep, and for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from datetime import UTC, datetime
+from typing import Any, Literal, TextIO
+
+Level = Literal["info", "warning", "error"]
+
+
+class Log:
+    """Writes events to some files; a full disk does not stop a training run."""
+
+    def __init__(self, *files: TextIO) -> None:
+        self._files = files
+        self._lock = threading.Lock()
+
+    def __call__(self, event: str, level: Level = "info", **fields: Any) -> None:
+        """Note that something happened."""
+        moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"time": moment, "level": level, "event": event, **fields}, default=str)
+        with self._lock:
+            for file in self._files:
+                try:
+                    file.write(line + "\n")
+                    file.flush()
+                except (OSError, ValueError) as problem:  # ValueError: the file is closed
+                    if file is not sys.stderr:
+                        print(f"tiercut: the log cannot be written: {problem}", file=sys.stderr)
+
+    def warn(self, event: str, **fields: Any) -> None:
+        """Note something that should not be."""
+        self(event, "warning", **fields)

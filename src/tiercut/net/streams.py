@@ -1,0 +1,235 @@
+"""gRPC streams of raw frames, and who is at their other end.
+
+gRPC carries bytes and nothing else here: frames are ours (tiercut.net.frames), so that no generated
+code and no pickle is involved. With mutual TLS a peer's name is that of its certificate; without,
+peers are believed, which is for one machine alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from tiercut.documents import Document
+from tiercut.errors import InputError, MissingError
+from tiercut.net.frames import MOST_HEADER, MOST_PAYLOAD, Assembler, Piece, Refused, Skip, encode
+
+try:
+    import grpc
+    import grpc.aio
+except ModuleNotFoundError:  # pragma: no cover - the tests have it
+    raise MissingError(
+        "the network runtime needs gRPC; install it with `pip install 'tiercut[net]'`"
+    ) from None
+
+from tiercut.net.identity import Credentials, Revoked
+
+SERVICE = "tiercut.Node"
+NAME_KEY = "tiercut-node"
+"""Where callers say their name when there are no certificates."""
+
+_ROOM = 4 * (MOST_HEADER + MOST_PAYLOAD)
+"""Frames above our own limit and below this one are refused by us, with a reason in the log."""
+_OPTIONS = (
+    ("grpc.max_receive_message_length", _ROOM),
+    ("grpc.max_send_message_length", _ROOM),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    ("grpc.so_reuseport", 0),  # two servers on one port is a mistake, not a wish
+    ("grpc.enable_retries", 0),
+    # Peers may be addressed through no proxy, whatever the environment says.
+    ("grpc.enable_http_proxy", 0),
+)
+
+H = TypeVar("H")
+
+
+# ------------------------------------------------------------------------------------ who is there
+
+
+class Security(Protocol):
+    """How nodes know one another."""
+
+    @property
+    def name(self) -> str:
+        """That of this node."""
+
+    def listen(self, server: grpc.aio.Server, address: str) -> int:
+        """Let a server listen at host:port; returns the port."""
+
+    def channel(self, address: str, peer: str) -> grpc.aio.Channel:
+        """A channel to the node called `peer`, and to nobody else."""
+
+    def caller(self, context: Any) -> str:
+        """The name of who calls; Refused where it must not."""
+
+
+@dataclass(frozen=True)
+class MutualTLS:
+    """Both ends show certificates of one CA."""
+
+    credentials: Credentials
+    revoked: Revoked
+
+    @property
+    def name(self) -> str:
+        """See Security."""
+        return self.credentials.name
+
+    def listen(self, server: grpc.aio.Server, address: str) -> int:
+        """See Security."""
+        own = self.credentials
+        pair = [(own.key, own.certificate)]
+        return _bind(
+            lambda: server.add_secure_port(
+                address, grpc.ssl_server_credentials(pair, own.ca, require_client_auth=True)
+            ),
+            address,
+        )
+
+    def channel(self, address: str, peer: str) -> grpc.aio.Channel:
+        """See Security."""
+        own = self.credentials
+        secrets = grpc.ssl_channel_credentials(own.ca, own.key, own.certificate)
+        named = (*_OPTIONS, ("grpc.ssl_target_name_override", peer))
+        return grpc.aio.secure_channel(address, secrets, options=named)
+
+    def caller(self, context: Any) -> str:
+        """See Security."""
+        about = context.auth_context()
+        names, pem = about.get("x509_common_name"), about.get("x509_pem_cert")
+        if not names or not pem:
+            raise Refused("a caller without a certificate")
+        name = str(names[0], errors="replace")
+        reason = self.revoked.refuses(pem[0])
+        if reason is not None:
+            raise Refused(f"the certificate of {name} is {reason}")
+        return name
+
+
+@dataclass(frozen=True)
+class Insecure:
+    """Everybody is believed, so nobody but this machine may be listened to."""
+
+    name: str
+
+    def listen(self, server: grpc.aio.Server, address: str) -> int:
+        """See Security."""
+        host = address.rpartition(":")[0]
+        if host not in ("127.0.0.1", "localhost", "[::1]"):
+            raise InputError(
+                f"--insecure listens on this machine alone, and {address} is not 127.0.0.1; make"
+                f" certificates with `tiercut certs` and give --certs instead"
+            )
+        return _bind(lambda: server.add_insecure_port(address), address)
+
+    def channel(self, address: str, peer: str) -> grpc.aio.Channel:
+        """See Security."""
+        return grpc.aio.insecure_channel(address, options=_OPTIONS)
+
+    def caller(self, context: Any) -> str:
+        """See Security."""
+        told = dict(context.invocation_metadata() or ())
+        name = told.get(NAME_KEY)
+        if not isinstance(name, str) or not name:
+            raise Refused("a caller without a name")
+        return name
+
+
+def _bind(add: Callable[[], int], address: str) -> int:
+    try:
+        port = add()
+    except RuntimeError:
+        port = 0
+    if port == 0:
+        raise InputError(
+            f"cannot listen on {address}: the address is in use or not one of this machine; give"
+            f" another with --listen"
+        )
+    return port
+
+
+def new_server(handlers: dict[str, Callable[[Any], Any]]) -> grpc.aio.Server:
+    """A server of two-way streams, by method name; a handler gets the call's context."""
+
+    def as_grpc(handle: Callable[[Any], Any]) -> Any:
+        async def call(_: Any, context: Any) -> None:
+            await handle(context)
+
+        return grpc.stream_stream_rpc_method_handler(call)
+
+    methods = {name: as_grpc(handle) for name, handle in handlers.items()}
+    server = grpc.aio.server(options=_OPTIONS)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
+    return server
+
+
+def open_stream(channel: grpc.aio.Channel, method: str, name: str) -> Any:
+    """A new two-way stream to a method; `name` is who calls."""
+    call = channel.stream_stream(f"/{SERVICE}/{method}")
+    return call(metadata=((NAME_KEY, name),))
+
+
+# ------------------------------------------------------------------------------------ conversations
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival(Generic[H]):
+    """A message that came: its header and payload, None where nobody wanted it."""
+
+    header: H
+    payload: memoryview | None
+    began: float
+    """When its first frame was here, on this machine's own clock."""
+
+
+class Conversation(Generic[H]):
+    """Messages over one stream, both ways; `parse` and `allowed` are those of an Assembler."""
+
+    def __init__(
+        self,
+        stream: Any,
+        peer: str,
+        parse: Callable[[bytes], H],
+        allowed: Callable[[H], int | Skip],
+    ) -> None:
+        self.peer = peer
+        self.heard = time.monotonic()
+        """When the peer last said anything."""
+        self._stream, self._assembler = stream, Assembler(parse, allowed)
+
+    async def send(self, header: Document, payload: Sequence[Piece] = ()) -> None:
+        """Send one message; only one task at a time may."""
+        for frame in encode(header, payload):
+            await self._stream.write(frame)
+
+    async def receive(self) -> AsyncIterator[Arrival[H]]:
+        """Messages as they come, until the peer has no more to say."""
+        began: float | None = None
+        while True:
+            frame = await self._stream.read()
+            if frame is grpc.aio.EOF:
+                return
+            self.heard = time.monotonic()
+            began = self.heard if began is None else began
+            whole = self._assembler.feed(frame)
+            if whole is not None:
+                yield Arrival(*whole, began)
+                began = None
+
+
+def no_payload(_: object) -> int:
+    """What is due on a control stream beside headers."""
+    return 0
+
+
+def reason_of(problem: BaseException) -> str:
+    """Why a stream ended, in words for a log."""
+    if isinstance(problem, grpc.aio.AioRpcError):
+        return str(problem.details() or problem.code().name)
+    return str(problem) or type(problem).__name__

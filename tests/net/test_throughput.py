@@ -1,0 +1,114 @@
+"""What a device says about itself: the work that a profile counts, over the time it takes."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from tiercut.engines.optimiser import Optimiser
+from tiercut.errors import InputError
+from tiercut.models.layered import LayeredModel
+from tiercut.models.trace import trace
+from tiercut.models.zoo import build_model
+from tiercut.net.throughput import FEWEST_REPEATS, measure_throughput
+
+ADAM = Optimiser()
+CALLS = []
+
+
+class Counted(nn.Linear):
+    """A linear layer, of which every copy writes down that it was called."""
+
+    def forward(self, inputs):
+        CALLS.append(tuple(inputs.shape))
+        return super().forward(inputs)
+
+
+def mine(*layers, shape=(1, 8, 8)):
+    return LayeredModel.from_modules(layers, name="mine", input_shape=shape)
+
+
+def measured(model, batch=2, optimiser=ADAM, **options):
+    return measure_throughput(model, trace(model), batch, optimiser, **{"seconds": 0.0, **options})
+
+
+@pytest.mark.parametrize("optimiser", [ADAM, Optimiser("sgd", rate=1e6, momentum=0.9)])
+def test_every_layer_and_the_whole_have_a_positive_finite_throughput(optimiser):
+    found = measured(build_model("small"), optimiser=optimiser)
+    assert len(found.layer_throughput) == 7
+    for throughput in (found.throughput, *found.layer_throughput):
+        assert math.isfinite(throughput)
+        assert throughput > 0
+
+
+def test_layers_without_work_have_no_throughput_of_their_own():
+    layers = [
+        nn.Flatten(),
+        nn.Linear(64, 32),
+        nn.Sequential(nn.ReLU(), nn.Dropout()),
+        nn.Identity(),
+    ]
+    found = measured(mine(*layers, nn.Linear(32, 4)))
+    assert [throughput > 0 for throughput in found.layer_throughput] == [
+        False, True, False, False, True,
+    ]  # fmt: skip
+    assert found.throughput > 0
+
+
+def test_layers_so_small_that_calling_them_is_all_still_count():
+    found = measured(mine(*(nn.Linear(1, 1) for _ in range(9)), nn.Linear(1, 2), shape=(1,)))
+    assert 0 < found.throughput < math.inf
+
+
+def test_work_is_what_the_profile_says():
+    model = build_model("small")
+    profile = trace(model)
+    dearer = tuple(
+        layer.model_copy(update={"flops": 0.0 if layer.index < 7 else 1e30})
+        for layer in profile.layers
+    )
+    found = measure_throughput(
+        model, profile.model_copy(update={"layers": dearer}), 2, ADAM, seconds=0.0
+    )
+    assert found.layer_throughput[:6] == (0,) * 6
+    assert found.throughput > 1e28
+
+
+def test_a_batch_is_repeated_as_long_as_the_budget_lasts_and_at_least_twice():
+    model = mine(nn.Flatten(), Counted(64, 4))
+    profile = trace(model)
+    CALLS.clear()
+    measure_throughput(model, profile, 5, ADAM, seconds=0.0)
+    assert CALLS == [(5, 64)] * (1 + FEWEST_REPEATS)
+    CALLS.clear()
+    measure_throughput(model, profile, 5, ADAM, seconds=0.3)
+    assert len(CALLS) > 1 + FEWEST_REPEATS
+
+
+def test_progress_is_told_layer_by_layer():
+    steps = []
+    measured(build_model("small"), progress=lambda done, total: steps.append((done, total)))
+    assert steps == [(layer, 7) for layer in range(1, 8)]
+
+
+def test_measuring_leaves_the_model_and_randomness_as_they_were(capsys):
+    convolution = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Dropout())
+    model = mine(convolution, nn.Sequential(nn.Flatten(), nn.Linear(4 * 36, 4))).eval()
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    measured(model)
+    assert torch.equal(torch.rand(1), expected)
+    assert not any(module.training for module in model.modules())
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_has_no_throughput_is_refused():
+    with pytest.raises(InputError, match="mine does no floating-point work"):
+        measured(mine(nn.ReLU(), nn.Flatten(), shape=(4,)))
+    with pytest.raises(InputError, match="batch is 0"):
+        measured(build_model("small"), batch=0)
