@@ -23,10 +23,16 @@ def join(
         str | None, typer.Option("--name", help="This device's name [its certificate's].")
     ] = None,
     listen: Annotated[
-        str, typer.Option("--listen", help="Where other devices call; port 0 takes a free one.")
-    ] = "127.0.0.1:0",
+        str | None,
+        typer.Option(
+            "--listen",
+            help="Where other devices call; port 0 takes a free one"
+            " [0.0.0.0:7601, with --insecure 127.0.0.1:0].",
+        ),
+    ] = None,
     advertise: Annotated[
-        str | None, typer.Option("--advertise", help="What others call instead, as host:port.")
+        str | None,
+        typer.Option("--advertise", help="What others call [this end of the server link]."),
     ] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", help="CPU threads [one per core].")
@@ -42,6 +48,13 @@ def join(
     import torch
 
     from tiercut.data.own import load_own
+    from tiercut.net.addresses import (
+        ANYWHERE,
+        DEVICE_PORT,
+        check_advertised,
+        split_address,
+        towards,
+    )
     from tiercut.net.device import Device, Place
     from tiercut.net.logs import Log
 
@@ -49,11 +62,17 @@ def join(
         torch.set_num_threads(threads)
     log = Log(sys.stderr)
     security = find_security(certs, insecure, name, log)
+    split_address(server, "the server")
+    here = listen or ("127.0.0.1:0" if insecure else f"0.0.0.0:{DEVICE_PORT}")
+    host, _ = split_address(here, "--listen")
+    if advertise is not None:
+        check_advertised(advertise)
+    host = towards(server) if host in ANYWHERE else host
 
     async def run() -> None:
         device = Device(
             security,
-            Place(server, listen, advertise),
+            Place(server, here, host, advertise),
             lambda classes, shape: load_own(data, classes=classes, shape=shape),
             log,
             model=model,

@@ -18,8 +18,11 @@ from tiercut.errors import InputError
 def serve(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
     listen: Annotated[
-        str, typer.Option("--listen", help="Where devices call, as host:port.")
-    ] = "127.0.0.1:7600",
+        str | None,
+        typer.Option(
+            "--listen", help="Where devices call [0.0.0.0:7600, with --insecure 127.0.0.1:7600]."
+        ),
+    ] = None,
     certs: CertsOption = None,
     insecure: InsecureOption = False,
     clients: Annotated[
@@ -52,6 +55,7 @@ def serve(
     from tiercut.data import load
     from tiercut.documents import to_json
     from tiercut.fleet import read_fleet
+    from tiercut.net.addresses import SERVER_PORT, split_address
     from tiercut.net.identity import SERVER
     from tiercut.net.logs import Log
     from tiercut.net.serve import Site, Venture
@@ -64,6 +68,8 @@ def serve(
         raise InputError("give --resume to go on, or --overwrite to start again, not both")
     if patience < 1:
         raise InputError(f"--patience is {patience:g}; expected at least 1, the prediction itself")
+    here = listen or f"{'127.0.0.1' if insecure else '0.0.0.0'}:{SERVER_PORT}"
+    split_address(here, "--listen")
     wanted = override(read_scenario(scenario), seed=seed, training={"rounds": rounds})
     chosen, solver = find_method(wanted, scheme, None)
     folder = RunFolder(output or Path(f"{default_folder(wanted, chosen)}-net"))
@@ -82,7 +88,7 @@ def serve(
                 f"the certificate in {certs} is for {security.name!r}; a server's is for {SERVER!r}"
             )
         site = Site(venture, security, log)
-        with site.open_at(listen) as address, saying_how_to_go_on(folder.path):
+        with site.open_at(here) as address, saying_how_to_go_on(folder.path):
             typer.echo(f"waiting at {address} for {count_of} devices", err=True)
             with watching_rounds() as shown:
                 summary = site.train(

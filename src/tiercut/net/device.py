@@ -98,8 +98,10 @@ class Place:
     server: str
     listen: str
     """host:port; port 0 takes any that is free."""
+    host: str = "127.0.0.1"
+    """Where others reach this device, at the port where it listens."""
     advertise: str | None = None
-    """What others are to call, where that differs from `listen`."""
+    """What others are to call instead, as host:port."""
 
 
 class Bench:
@@ -178,8 +180,7 @@ class Device:
         self._workshop = Workshop(self._on_failure)
         server = new_server({"Data": self._serve_data})
         port = self._security.listen(server, self._place.listen)
-        host = self._place.listen.rpartition(":")[0]
-        self.address = self._place.advertise or f"{host}:{port}"
+        self.address = self._place.advertise or f"{self._place.host}:{port}"
         await server.start()
         self._log("listening", address=self.address)
         try:
