@@ -7,6 +7,7 @@
     throttle   a share of a core for each host, by cgroups
     names      what the parts are called, and whether their maker still lives
     leftovers  taking a network down, also one whose maker was killed
+    interrupts Ctrl-C waits until it is done
     tools      ip, tc and nsenter
     obstacle   why this machine cannot do it
 

@@ -12,6 +12,7 @@ from typing import Self
 from tiercut.errors import InputError
 from tiercut.fleet import Fleet
 from tiercut.net.emulate.host import Host
+from tiercut.net.emulate.interrupts import uninterrupted
 from tiercut.net.emulate.leftovers import remove, sweep
 from tiercut.net.emulate.links import DEVICE, rates_from
 from tiercut.net.emulate.middle import ADDRESS, Middle
@@ -116,9 +117,10 @@ class EmulatedNetwork:
             self._throttle.add(self.hosts[index].namespace, self._shares[index])
 
     def _take_down(self) -> None:
-        for host in self.hosts:
-            host.stop()
-        remove([self._middle.namespace, *(host.namespace for host in self.hosts)])
+        with uninterrupted():
+            for host in self.hosts:
+                host.stop()
+            remove([self._middle.namespace, *(host.namespace for host in self.hosts)])
 
 
 def _packets(first: Host, second: Host) -> set[str]:
