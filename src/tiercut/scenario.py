@@ -148,7 +148,8 @@ class EngineSection(Document):
     device: str = "auto"
     precision: Literal["fp32", "tf32", "bf16", "fp64"] = "fp32"
     threads: int | None = Field(default=None, ge=1)
-    checkpoint_every: int = Field(default=1, ge=1)
+    checkpoint_every: int = Field(default=1, ge=0)
+    """Rounds between two checkpoints; 0 is none at all: a run that is stopped starts over."""
 
 
 class ProbeSection(Document):

@@ -268,6 +268,8 @@ def test_a_run_that_never_saved_starts_again(finished, tmp_path):
     run(made, folder)
     for path in (folder / "checkpoints").iterdir():
         path.unlink()
+    assert run(made, folder, resume=True).new_rounds == 0  # it is finished all the same
+    (folder / "model.safetensors").unlink()
     assert run(made, folder, resume=True).new_rounds == 2
     assert repeatable(folder) == repeatable(finished[0])
 

@@ -12,6 +12,7 @@ model.safetensors    the weights at the end
 from __future__ import annotations
 
 import fcntl
+import json
 import platform
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -21,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from tiercut import __version__
 from tiercut.documents import check_version, read_json, to_json, write_text
 from tiercut.errors import InputError
-from tiercut.train.checkpoint import Header, checkpoints, read_checkpoint
+from tiercut.train.checkpoint import KEY, Header, checkpoints, read_checkpoint
 from tiercut.train.identity import as_json, check_identity, digest, fingerprint, inputs_of
 from tiercut.train.journal import read_records, write_records
 from tiercut.train.record import Record
@@ -73,6 +75,19 @@ class RunFolder:
     def model(self) -> Path:
         """The weights at the end."""
         return self.path / "model.safetensors"
+
+    @property
+    def finished_rounds(self) -> int:
+        """The rounds of the run that ended here: what its weights say, if its records agree.
+
+        States, which are large, stay unread.
+        """
+        try:
+            with safe_open(self.model, "pt") as file:
+                rounds = int(json.loads((file.metadata() or {})[KEY])["round"])
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError):
+            return 0
+        return min(rounds, len(read_records(self.rounds)))
 
     def refuse_second(self, *, resume: bool, overwrite: bool) -> None:
         """A folder that holds a run takes another only when told what to do with the first."""

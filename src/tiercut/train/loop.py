@@ -21,7 +21,7 @@ from tiercut.train.checkpoint import Header, packed, save_checkpoint, save_tenso
 from tiercut.train.course import Course, Leg
 from tiercut.train.folder import RunFolder, Stand, find_stand, prepare
 from tiercut.train.identity import fingerprint
-from tiercut.train.journal import Journal
+from tiercut.train.journal import Journal, read_records
 from tiercut.train.live import Live, compare_real
 from tiercut.train.observer import Everybody, Observer, Start
 from tiercut.train.record import Record
@@ -67,8 +67,8 @@ def run(
         folder, setting, command, resume=resume, overwrite=overwrite, warn=told.on_warning
     )
     rounds = setting.scenario.training.rounds
-    if stand.done >= rounds and folder.model.exists():
-        return _summarise(folder, stand.records, new=0)
+    if resume and folder.finished_rounds >= rounds:
+        return _summarise(folder, read_records(folder.rounds)[: folder.finished_rounds], new=0)
     training = _Training(setting, stand, live)
     stand = replace(stand, state=None)  # the engine has it now
     with folder.locked():
@@ -170,7 +170,8 @@ class _Training:
 
     def _save(self, number: int, folder: RunFolder) -> None:
         scenario = self._setting.scenario
-        if number % scenario.engine.checkpoint_every and number != scenario.training.rounds:
+        every = scenario.engine.checkpoint_every
+        if not every or (number % every and number != scenario.training.rounds):
             return
         header = Header(
             round=number,
