@@ -14,9 +14,12 @@ from tests.plan.instances import (
     relaxed,
     two_islands,
 )
-from tiercut.cost import Placement
+from tiercut.cost import Placement, Workload
 from tiercut.errors import InfeasibleError, InputError
+from tiercut.fleet import Between, Fleet
+from tiercut.models.profile import LayerCost, Profile
 from tiercut.plan import assign, brute, exact, greedy_scan, paper, relax, sites
+from tiercut.plan.problem import Problem
 
 ACCURACY = 1e-6
 """What HiGHS keeps its constraints to."""
@@ -42,6 +45,33 @@ def test_equals_brute_where_all_clients_differ(seed, links, model):
 @given(problems(max_clients=5))
 def test_equals_brute_on_any_small_problem(problem):
     assert_optimal(problem)
+
+
+def test_a_program_that_presolve_spoils_is_solved_without_it():
+    rates = np.zeros((5, 5))
+    rates[1, 3] = rates[3, 1] = 1
+    fleet = Fleet(
+        names=tuple("abcde"),
+        throughput=np.array([2.0, 1, 2, 1, 2]),
+        examples=np.array([1, 1, 1, 1, 2]),
+        server_throughput=1.0,
+        to_server=np.array([1.0, 2, 1, 2, 1]),
+        links=Between(rates),
+    )
+    costs = [(0.0, 0.0), (67.0, 0.0), (0.0, 299.0), (0.0, 0.0)]
+    layers = tuple(
+        LayerCost(
+            index=n,
+            name=f"layer{n}",
+            flops=flops,
+            weight_bytes=weights,
+            activation_bytes=1.0,
+            parameters=0,
+        )
+        for n, (flops, weights) in enumerate(costs, start=1)
+    )
+    work = Workload(Profile(name="x", parameters=0, layers=layers), 1, 1)
+    assert_optimal(Problem(fleet, work, (3,), "paper"))
 
 
 @settings(relaxed, max_examples=200)

@@ -18,6 +18,8 @@ from tiercut.plan.limits import Box, Limits
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+INFEASIBLE, SOLVE_ERROR = 2, 4
+"""How scipy says that there is no plan in the box, and that HiGHS broke off."""
 SOLVER_ACCURACY = 1e-6
 """HiGHS keeps constraints and integrality to about this; bounds are lowered by as much."""
 
@@ -95,15 +97,19 @@ class PairProgram:
         lower[: self.thresholds], upper[: self.thresholds] = self.box.low, np.inf
         integral = np.ones(self.variables)
         integral[: self.thresholds] = 0
-        program = self._program()
-        result = milp(
-            objective,
-            constraints=program.constraint(self.variables),
-            bounds=Bounds(lower, upper),
-            integrality=integral,
-            options={"mip_rel_gap": 0.0, "time_limit": time_limit},
-        )
-        if result.status == 2:
+        constraint = self._program().constraint(self.variables)
+        # Presolve makes some programs that HiGHS then stumbles over; as they are it solves them.
+        for presolve in (True, False):
+            result = milp(
+                objective,
+                constraints=constraint,
+                bounds=Bounds(lower, upper),
+                integrality=integral,
+                options={"mip_rel_gap": 0.0, "time_limit": time_limit, "presolve": presolve},
+            )
+            if result.status != SOLVE_ERROR:
+                break
+        if result.status == INFEASIBLE:
             return Answer(self.seconds, None, complete=True)
         bound = result.mip_dual_bound if result.mip_dual_bound is not None else 0.0
         served_by = None if result.x is None else self._read(result.x)
