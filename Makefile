@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint browser bench paper profiles clean
+.PHONY: setup demo test lint browser bench soak paper profiles clean
 
 setup: $(READY)
 
@@ -40,6 +40,10 @@ test: lint browser
 
 bench: setup
 	$(BIN)/python benchmarks/speed/run.py
+
+# Training while devices and the server are killed and cut off: 200 faults, some ten minutes.
+soak: setup
+	$(BIN)/python -m tests.net.campaign --faults 200 --seed 0
 
 # The paper's tables and figures, results under benchmarks/paper.
 paper: setup

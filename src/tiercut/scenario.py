@@ -143,11 +143,13 @@ class TrainingSection(Document):
 class EngineSection(Document):
     """How training is executed; nothing here changes what is trained, only its rounding."""
 
-    name: Literal["stacked", "reference", "net"] = "stacked"
+    name: Literal["stacked", "ray", "reference", "net"] = "stacked"
     executor: Literal["auto", "threads", "graph", "folded"] = "auto"
     device: str = "auto"
     precision: Literal["fp32", "tf32", "bf16", "fp64"] = "fp32"
     threads: int | None = Field(default=None, ge=1)
+    workers: int | None = Field(default=None, ge=1)
+    address: str | None = None
     checkpoint_every: int = Field(default=1, ge=0)
     """Rounds between two checkpoints; 0 is none at all: a run that is stopped starts over."""
 

@@ -109,7 +109,7 @@ def test_an_event_is_told(tiercut, scenario):
 def test_what_is_wrong_is_said_before_anything_is_written(refusal, scenario, tmp_path):
     assert "did you mean 'locsfl'" in refusal("train", scenario, "--scheme", "locsf")
     assert "rounds is 0" in refusal("train", scenario, "--rounds", 0)
-    assert "expected 'stacked' or 'reference'" in refusal("train", scenario, "--engine", "x")
+    assert "expected 'stacked', 'ray', 'reference' or 'net'" in refusal("train", scenario, "--engine", "x")
     assert "executor is graph" in refusal("train", scenario, "--executor", "graph")
     assert "there is no tracker 'x'" in refusal("train", scenario, "--track", "x")
     assert "there is no such file" in refusal("train", scenario, "--plan", "nope.json")
@@ -144,7 +144,7 @@ def test_a_damaged_checkpoint_is_told(tiercut, scenario, tmp_path):
     words = ("train", scenario, "-o", "run", "--rounds")
     tiercut(*words, 2)
     (tmp_path / "run" / "checkpoints" / "round-000002.safetensors").write_bytes(b"")
-    said = tiercut(*words, 2, "--resume").stderr
+    said = tiercut(*words, 3, "--resume").stderr
     assert "round-000002.safetensors: this checkpoint cannot be read" in said
     assert "going on after round 1" in said
 

@@ -5,6 +5,7 @@ import pytest
 from tests.compare.instances import carry_out, comparison, files
 from tests.train.instances import repeatable
 from tiercut.compare.check import check_comparison
+from tiercut.compare.runs import Order, train
 from tiercut.compare.watcher import Watcher
 from tiercut.errors import InputError
 from tiercut.measure.results import run_path
@@ -177,6 +178,13 @@ def test_a_run_that_diverges_does_not_keep_the_others_back(tmp_path):
     (failure,) = outcome.failures
     assert failure.startswith("sfl, seed 0: training diverged in round 1")
     assert carry_out(made, tmp_path).failures == outcome.failures
+
+
+def test_a_machine_that_does_not_see_the_comparison_does_not_train_elsewhere(tmp_path):
+    made = comparison()
+    with pytest.raises(InputError, match=r"does not see .*nowhere; the machines of a cluster"):
+        train(Order(made, tmp_path / "nowhere", ()), made.jobs[0], print)
+    assert not list(tmp_path.iterdir())
 
 
 def test_weights_that_cannot_be_read_do_not_count_as_finished(tmp_path):

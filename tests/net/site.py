@@ -46,14 +46,14 @@ def shards_of(work, data):
 class Running:
     """A site and its devices."""
 
-    def __init__(self, work, scheme=None, patience=60.0):
-        self.work = work
+    def __init__(self, work, scheme=None, patience=60.0, security=Insecure):
+        self.work, self.security = work, security
         self.data = load(work.data, None)
         self.shards = shards_of(work, self.data)
         chosen, solver = find_method(work, scheme)
         self.written = io.StringIO()
         venture = Venture(work, chosen, solver, self.data, len(self.shards), patience)
-        self.site = Site(venture, Insecure("server"), Log(self.written))
+        self.site = Site(venture, security("server"), Log(self.written))
         self.thread = LoopThread()
         self.devices: dict[str, Future] = {}
         self.device_log = io.StringIO()
@@ -64,7 +64,7 @@ class Running:
 
         async def run():
             device = kind(
-                security or Insecure(name),
+                security or self.security(name),
                 Place(self.address, "127.0.0.1:0"),
                 lambda classes, shape: own,
                 Log(self.device_log),
@@ -90,9 +90,9 @@ class Running:
 
 
 @contextmanager
-def running(work, scheme=None, *, patience=60.0, joining=True):
-    """A site that is open, with all its devices on their way."""
-    run = Running(work, scheme, patience)
+def running(work, scheme=None, *, patience=60.0, joining=True, security=Insecure):
+    """A site that is open, with all its devices on their way; `security` is by a node's name."""
+    run = Running(work, scheme, patience, security)
     try:
         with run.site.open_at("127.0.0.1:0") as run.address:
             for name in run.shards if joining else ():

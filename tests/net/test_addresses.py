@@ -31,5 +31,5 @@ def test_the_own_end_of_a_link_is_found():
 
 
 def test_a_server_without_a_way_is_refused_with_a_remedy():
-    with pytest.raises(InputError, match="there is no way to no.such.host.invalid:1"):
+    with pytest.raises(InputError, match=r"there is no way to no\.such\.host\.invalid:1"):
         towards("no.such.host.invalid:1")

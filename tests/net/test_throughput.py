@@ -11,7 +11,7 @@ from tiercut.errors import InputError
 from tiercut.models.layered import LayeredModel
 from tiercut.models.trace import trace
 from tiercut.models.zoo import build_model
-from tiercut.net.throughput import FEWEST_REPEATS, measure_throughput
+from tiercut.net.throughput import FEWEST_REPEATS, Timing, as_timed, measure_throughput
 
 ADAM = Optimiser()
 CALLS = []
@@ -112,3 +112,20 @@ def test_what_has_no_throughput_is_refused():
         measured(mine(nn.ReLU(), nn.Flatten(), shape=(4,)))
     with pytest.raises(InputError, match="batch is 0"):
         measured(build_model("small"), batch=0)
+
+
+def test_a_timed_profile_divides_the_same_work_as_the_time_is():
+    model = mine(nn.Flatten(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 4))
+    profile, found = trace(model), measured(model, seconds=0.05)
+    timed = as_timed(profile, found)
+    assert timed.flops.sum() == pytest.approx(profile.flops.sum())
+    assert timed.flops / timed.flops.sum() == pytest.approx(
+        [seconds / sum(found.layer_seconds) for seconds in found.layer_seconds]
+    )
+    assert timed.activation_bytes.tolist() == profile.activation_bytes.tolist()
+    assert timed.weight_bytes.tolist() == profile.weight_bytes.tolist()
+
+
+def test_where_no_layer_takes_time_of_its_own_work_is_as_counted():
+    profile = trace(mine(nn.Flatten(), nn.Linear(64, 4)))
+    assert as_timed(profile, Timing(1.0, (0.0, 1.0), (0.0, 0.0))) is profile

@@ -9,7 +9,7 @@ from tiercut.engines.stacked import Stacked
 from tiercut.engines.threads import Threads
 from tiercut.errors import InputError
 from tiercut.probe import memory
-from tiercut.probe.memory import UNKNOWN, free_bytes, into_chunks, split_cuts
+from tiercut.probe.memory import UNKNOWN, free_bytes, host_bytes, into_chunks, split_cuts
 
 CPU = torch.device("cpu")
 
@@ -54,6 +54,23 @@ def test_a_gpu_is_given_all_that_fits(monkeypatch):
     assert split_cuts(prepared(), cuts, settings) == [(3, 4, 5, 6)]
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (7 * 10**6, 10**12))
     assert len(split_cuts(prepared(), cuts, settings)) == 2
+
+
+def test_workers_have_a_chunk_each_that_fits_their_machine(monkeypatch):
+    monkeypatch.setattr(memory, "free_bytes", lambda _: 10**12)
+    trial, cuts, settings = tiny("plain"), range(1, 5), Settings(CPU, threads=64)
+    assert split_cuts(trial, cuts, settings, at_once=2) == [(1, 2), (3, 4)]
+    one = max(host_bytes(trial, (cut,), settings) for cut in cuts)
+    assert split_cuts(trial, cuts, settings, 1, one) == [(1,), (2,), (3,), (4,)]
+    with pytest.raises(InputError, match="of memory are free"):
+        split_cuts(trial, cuts, settings, 1, one - 1)
+
+
+def test_what_is_on_a_gpu_takes_nothing_of_its_host():
+    trial = tiny("plain")
+    assert host_bytes(trial, (1,), Settings(torch.device("cuda"))) == 0
+    estimate = memory._estimate(trial, range(1, 5), Settings(CPU))
+    assert host_bytes(trial, (1, 2), Settings(CPU)) == estimate((1, 2))
 
 
 def test_the_estimate_counts_what_a_stack_holds():

@@ -14,7 +14,7 @@ FP32 = EngineSection(device="cpu", threads=2)
 
 
 def in_chunks_of(size):
-    def split(trial, cuts, settings):
+    def split(trial, cuts, *_):
         return [tuple(cuts[start : start + size]) for start in range(0, len(cuts), size)]
 
     return split

@@ -21,6 +21,7 @@ from tiercut.cli import (
     compare,
     cost,
     data,
+    emulate,
     fleet,
     join,
     measure,
@@ -31,6 +32,7 @@ from tiercut.cli import (
     report,
     reproduce,
     serve,
+    status,
     timeline,
     train,
 )
@@ -60,6 +62,8 @@ app.command("reproduce")(reproduce.reproduce)
 app.add_typer(certs.app, name="certs")
 app.command("serve")(serve.serve)
 app.command("join")(join.join)
+app.command("status")(status.status)
+app.command("emulate")(emulate.emulate)
 
 
 def _show_version(wanted: bool) -> None:

@@ -7,18 +7,30 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption
 from tiercut.cli.measure import TargetsOption, parse_targets
+from tiercut.cli.place import OnOption, Place, RayAddressOption
 from tiercut.cli.progress import counting
-from tiercut.cli.train import DeviceOption, ExecutorOption, PrecisionOption, ThreadsOption
+from tiercut.cli.train import (
+    DeviceOption,
+    ExecutorOption,
+    PrecisionOption,
+    ThreadsOption,
+    cluster_for,
+)
 from tiercut.errors import InputError
 
+if TYPE_CHECKING:
+    from tiercut.scenario import Scenario
+
 MOST_SEEDS = 1000
+WHOLE = ("stacked", "reference")
+"""The engines that train a whole run where they are."""
 
 
 def compare(
@@ -48,6 +60,8 @@ def compare(
     device: DeviceOption = None,
     precision: PrecisionOption = None,
     threads: ThreadsOption = None,
+    on: OnOption = None,
+    ray_address: RayAddressOption = None,
     data_dir: DirOption = None,
     targets: TargetsOption = None,
     drop_checkpoints: Annotated[
@@ -67,7 +81,8 @@ def compare(
     from tiercut.schemes import find_scheme
     from tiercut.train.overrides import override
 
-    wanted = override(
+    place = Place(on, ray_address)
+    asked = override(
         read_scenario(scenario),
         training={"rounds": rounds},
         engine={
@@ -77,6 +92,7 @@ def compare(
             "threads": threads,
         },
     )
+    wanted = _adjusted(asked, place)
     specs = USUAL_SCHEMES if schemes is None else tuple(schemes.split(","))
     comparison = Comparison(
         scenario=wanted,
@@ -94,9 +110,19 @@ def compare(
             command=["tiercut", *sys.argv[1:]],
             progress=count,
         )
-    with watching_runs() as watcher, saying_how_to_go_on():
+    with (
+        saying_how_to_go_on(),
+        cluster_for(wanted.engine),
+        place.workers(wanted.engine) as workers,
+        watching_runs() as watcher,
+    ):
         outcome = run_comparison(
-            comparison, output, manifest, drop_checkpoints=drop_checkpoints, watcher=watcher
+            comparison,
+            output,
+            manifest,
+            drop_checkpoints=drop_checkpoints,
+            watcher=watcher,
+            workers=workers,
         )
     if json:
         typer.echo(to_json(outcome.summary), nl=False)
@@ -108,6 +134,20 @@ def compare(
             f"{len(outcome.failures)} of {len(comparison.jobs)} runs did not get to their end;"
             f" {outcome.failures[0]}; the same command tries them again"
         )
+
+
+def _adjusted(scenario: Scenario, place: Place) -> Scenario:
+    """The scenario as runs are computed where they are."""
+    from tiercut.train.setting import reachable
+
+    if place.on is None:
+        return scenario
+    if scenario.engine.name not in WHOLE:
+        raise InputError(
+            f"the scenario's engine is {scenario.engine.name}, and --on {place.on} trains every run"
+            f" whole by one worker; use the engine {WHOLE[0]}, or leave --on away"
+        )
+    return scenario.model_copy(update={"engine": place.adjust(reachable(scenario.engine))})
 
 
 def parse_seeds(text: str, first: int) -> tuple[int, ...]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from tiercut.train.record import Record
 
 
+TRAINING = "training"
+"""What the row of a run says that is at work."""
+
+
 @dataclass(frozen=True)
 class Row:
     """How a run gets on."""
@@ -58,9 +62,11 @@ class Board(Watcher):
     def seconds_left(self) -> float | None:
         """What all the rest takes, as far as one can tell."""
         known = [row.round_seconds for row in self.rows.values() if row.round_seconds is not None]
-        usual = fmean(known) if known else None
-        left = [row.seconds_left(usual) for row in self.rows.values()]
-        return None if usual is None else sum(filter(None, left))
+        if not known:
+            return None
+        left = [row.seconds_left(fmean(known)) or 0 for row in self.rows.values()]
+        at_once = sum(row.state == TRAINING for row in self.rows.values())
+        return max(sum(left) / max(at_once, 1), *left)
 
     def on_jobs(self, jobs: Sequence[Job]) -> None:
         """See Watcher."""
@@ -69,6 +75,11 @@ class Board(Watcher):
     def watch(self, job: Job) -> Observer:
         """See Watcher."""
         return Reporter(self, job)
+
+    def on_lost(self, job: Job, message: str) -> None:
+        """See Watcher."""
+        self.change(job, state="retried")
+        self.say(f"{job}: {message}")
 
     def on_finished(self, job: Job, accuracy: float) -> None:
         """See Watcher."""
@@ -104,7 +115,7 @@ class Reporter(Observer):
     def on_start(self, start: Start) -> None:
         """See Observer."""
         accuracy = start.records[-1].accuracy if start.records else None
-        self._board.change(self._job, state="training", done=start.done, accuracy=accuracy)
+        self._board.change(self._job, state=TRAINING, done=start.done, accuracy=accuracy)
         if start.done:
             self._board.say(f"{self._job}: going on after round {start.done}")
 

@@ -119,7 +119,7 @@ def split(
     wanted = override(read_scenario(scenario), seed=seed)
     if not overwrite:
         refuse_other_things(output)
-    data, parts = _deal(wanted, data_dir)
+    data, parts = deal(wanted, data_dir)
     with counting("writing files") as count:
         made = hand_out(
             data,
@@ -136,9 +136,7 @@ def split(
     typer.echo(f"wrote {len(made.clients):,} files into {output}", err=True)
 
 
-def _deal(
-    scenario: Scenario, data_dir: Path | None
-) -> tuple[Dataset, dict[str, NDArray[np.int64]]]:
+def deal(scenario: Scenario, data_dir: Path | None) -> tuple[Dataset, dict[str, NDArray[np.int64]]]:
     """The scenario's data, and the training examples of each client by its name."""
     from tiercut.data import load, partition
     from tiercut.fleet import build_fleet
@@ -157,7 +155,7 @@ def find_spread(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
     from tiercut.data import label_counts
     from tiercut.data.partition import skew
 
-    data, parts = _deal(scenario, data_dir)
+    data, parts = deal(scenario, data_dir)
     counts = label_counts(data.train.labels, [*parts.values()], len(data.classes))
     return {
         "data": data.name,

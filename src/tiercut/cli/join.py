@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tiercut.cli.event_loop import run_on_loop
 from tiercut.cli.security import CertsOption, InsecureOption, find_security
 
 
@@ -80,4 +80,4 @@ def join(
         )
         await device.run()
 
-    asyncio.run(run())
+    run_on_loop(run())

@@ -9,6 +9,7 @@ import typer
 
 from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption, OutputOption, deliver, parse_layers
+from tiercut.cli.place import OnOption, Place, RayAddressOption
 from tiercut.cli.progress import counting
 from tiercut.errors import InputError
 
@@ -52,6 +53,8 @@ def probe(
     threads: Annotated[
         int | None, typer.Option("--threads", help="CPU threads [one per core].")
     ] = None,
+    on: OnOption = None,
+    ray_address: RayAddressOption = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Root of all randomness [0].")] = None,
     json: JsonOption = False,
     output: OutputOption = None,
@@ -69,6 +72,8 @@ def probe(
         "device": device,
         "precision": precision,
         "threads": threads,
+        "on": on,
+        "ray-address": ray_address,
         "seed": seed,
     }
     if again is not None:
@@ -76,7 +81,7 @@ def probe(
         found = _choose_again(again, threshold)
     elif scenario is not None:
         changed = _with_options(scenario, {**for_training, "threshold": threshold})
-        found = _train(changed, cuts, data_dir, output)
+        found = _train(changed, cuts, data_dir, output, Place(on, ray_address))
     else:
         raise InputError("give a scenario file, or a probe file with --from")
     _hand_over(found, plot, json, output)
@@ -119,7 +124,7 @@ def _with_options(path: Path, options: dict[str, Any]) -> Scenario:
 
 
 def _train(
-    scenario: Scenario, cuts: str | None, data_dir: Path | None, output: Path | None
+    scenario: Scenario, cuts: str | None, data_dir: Path | None, output: Path | None, place: Place
 ) -> Probe:
     """Try the cuts; what the output file has already is not tried again."""
     from tiercut.cost import scheme_named
@@ -146,15 +151,17 @@ def _train(
     trial = prepare(scenario, data, fleet)
     depth = trial.model.depth
     wanted = all_cuts(depth, scheme_named("aa-hsfl-ll")) if cuts is None else parse_layers(cuts)
-    with counting("probing") as count:
+    engine = place.adjust(scenario.engine)
+    with place.workers(engine) as workers, counting("probing") as count:
         return run_probe(
             trial,
             wanted,
-            scenario.engine,
+            engine,
             scenario.probe.threshold,
             known=known,
             keep=keep,
             progress=count,
+            workers=workers,
         )
 
 

@@ -103,6 +103,8 @@ def who_has_what(scenario: Scenario, data_dir: Path | None) -> dict[str, Any]:
     """How the data was spread; not for folders of images, which would all have to be decoded."""
     from tiercut.data.sources import STORED, data_folder
 
+    if scenario.engine.name == "net":
+        raise InputError("who has what is known to the devices alone, since they were real ones")
     name = scenario.data.name
     base = data_folder(data_dir, scenario.data.dir)
     own_folder = name not in STORED and ((base / name).is_dir() or Path(name).is_dir())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +15,10 @@ from tiercut.cli.inputs import JsonOption
 from tiercut.cli.progress import counting
 from tiercut.cli.security import CertsOption, InsecureOption, find_security
 from tiercut.errors import InputError
+
+if TYPE_CHECKING:
+    from tiercut.net.logs import Log
+    from tiercut.net.serve import Site
 
 
 def serve(
@@ -40,6 +46,19 @@ def serve(
         float,
         typer.Option("--patience", help="Times the predicted seconds that a phase may take."),
     ] = 4.0,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Measure the devices also where the fleet has a file."),
+    ] = False,
+    metrics: Annotated[
+        int | None,
+        typer.Option(
+            "--metrics",
+            min=0,
+            max=65535,
+            help="Tell metrics for Prometheus at this port of 127.0.0.1 [not].",
+        ),
+    ] = None,
     data_dir: DirOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on after the last checkpoint in the folder.")
@@ -61,6 +80,7 @@ def serve(
     from tiercut.net.serve import Site, Venture
     from tiercut.scenario import read_scenario
     from tiercut.train.folder import RunFolder
+    from tiercut.train.observer import Observer
     from tiercut.train.overrides import override
     from tiercut.train.setting import find_method
 
@@ -79,18 +99,25 @@ def serve(
         data = load(wanted.data, data_dir, count)
     known = None if wanted.fleet.file is None else read_fleet(wanted.fleet.file)
     count_of = clients or (wanted.fleet.clients if known is None else len(known))
-    venture = Venture(wanted, chosen, solver, data, count_of, patience, known)
+    believed = None if measure else known
+    venture = Venture(wanted, chosen, solver, data, count_of, patience, believed)
     with folder.log.open("a") as file:
-        log = Log(file) if sys.stderr.isatty() else Log(file, sys.stderr)
+        on_terminal = sys.stderr.isatty()  # else standard error has the log, and nothing else
+        log = Log(file) if on_terminal else Log(file, sys.stderr)
         security = find_security(certs, insecure, SERVER if insecure else None, log)
         if security.name != SERVER:
             raise InputError(
                 f"the certificate in {certs} is for {security.name!r}; a server's is for {SERVER!r}"
             )
         site = Site(venture, security, log)
-        with site.open_at(here) as address, saying_how_to_go_on(folder.path):
-            typer.echo(f"waiting at {address} for {count_of} devices", err=True)
-            with watching_rounds() as shown:
+        with (
+            site.open_at(here) as address,
+            _metrics(metrics, site, log),
+            saying_how_to_go_on(folder.path),
+        ):
+            if on_terminal:
+                typer.echo(f"waiting at {address} for {count_of} devices", err=True)
+            with watching_rounds() if on_terminal else nullcontext(Observer()) as shown:
                 summary = site.train(
                     folder.path,
                     resume=resume,
@@ -102,3 +129,16 @@ def serve(
         typer.echo(to_json(summary.to_dict()), nl=False)
     else:
         show_summary(summary)
+
+
+@contextmanager
+def _metrics(port: int | None, site: Site, log: Log) -> Iterator[None]:
+    """The site's metrics at a port, if there is one."""
+    if port is None:
+        yield
+        return
+    from tiercut.net.metrics import serving_metrics
+
+    with serving_metrics(port, site.ask_status) as address:
+        log("metrics", address=address)
+        yield

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,16 +15,17 @@ import typer
 
 from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption
+from tiercut.cli.place import RayAddressOption
 from tiercut.cli.progress import counting
 from tiercut.errors import InputError
 
 if TYPE_CHECKING:
-    from tiercut.scenario import Scenario
+    from tiercut.scenario import EngineSection, Scenario
     from tiercut.schemes import Scheme
     from tiercut.train.loop import Summary
 
 EngineOption = Annotated[
-    str | None, typer.Option("--engine", help="stacked or reference [stacked].")
+    str | None, typer.Option("--engine", help="stacked, ray or reference [stacked].")
 ]
 ExecutorOption = Annotated[
     str | None, typer.Option("--executor", help="auto, threads, graph or folded [auto].")
@@ -36,6 +37,9 @@ PrecisionOption = Annotated[
     str | None, typer.Option("--precision", help="fp32, tf32, bf16 or fp64 [fp32].")
 ]
 ThreadsOption = Annotated[int | None, typer.Option("--threads", help="CPU threads [one per core].")]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", help="Engine ray: workers [one per machine or GPU].")
+]
 
 
 def train(
@@ -57,6 +61,8 @@ def train(
     device: DeviceOption = None,
     precision: PrecisionOption = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray_address: RayAddressOption = None,
     data_dir: DirOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on after the last checkpoint in the folder.")
@@ -95,8 +101,12 @@ def train(
             "device": device,
             "precision": precision,
             "threads": threads,
+            "workers": workers,
+            "address": ray_address,
         },
     )
+    if wanted.engine.name != "ray" and (workers, ray_address) != (None, None):
+        raise InputError("--workers and --ray-address are for --engine ray; add it, or leave them")
     planned = None if plan is None else read_plan(plan)
     folder = output or default_folder(wanted, find_method(wanted, scheme, planned)[0])
     RunFolder(folder).refuse_second(resume=resume, overwrite=overwrite)  # before data is read
@@ -104,7 +114,11 @@ def train(
         setting = build_setting(
             wanted, scheme=scheme, plan=planned, data_dir=data_dir, progress=count
         )
-    with watching_rounds() as progress, saying_how_to_go_on(folder):
+    with (
+        watching_rounds() as progress,
+        saying_how_to_go_on(folder),
+        cluster_for(wanted.engine),
+    ):
         summary = run(
             setting,
             folder,
@@ -123,6 +137,13 @@ def default_folder(scenario: Scenario, scheme: Scheme) -> Path:
     """runs/NAME-SCHEME, with a name that any file system takes."""
     name = re.sub(r"[^\w.-]+", "-", f"{scenario.name}-{scheme.name}")
     return Path("runs") / name
+
+
+def cluster_for(engine: EngineSection) -> AbstractContextManager[None]:
+    """What an engine needs to be connected to."""
+    from tiercut.cluster.connect import connected
+
+    return connected(engine.address) if engine.name == "ray" else nullcontext()
 
 
 @contextmanager

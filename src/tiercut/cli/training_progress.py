@@ -62,6 +62,10 @@ class Lines(Observer):
             f" {show_time(replanned.kept.seconds.round)}"
         )
 
+    def on_restart(self, number: int, reason: str) -> None:
+        """See Observer."""
+        self._say(f"round {number} starts again: {reason}")
+
     def on_round(self, record: Record) -> None:
         """See Observer."""
         self._say(f"round {record.round}/{self._rounds}: {_describe(record)}")

@@ -1,19 +1,23 @@
-"""The runs of a comparison, one after another; after each there is a summary of what there is."""
+"""The runs of a comparison; after each there is a summary of what there is."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from tiercut.cluster.workers import Alone, Ended, Workers
 from tiercut.compare.comparison import Comparison, Job, job_folder
+from tiercut.compare.messenger import Message, Messenger
 from tiercut.compare.watcher import Watcher
 from tiercut.documents import to_json, write_text
-from tiercut.errors import TiercutError
+from tiercut.errors import InputError
 from tiercut.measure.manifest import Manifest, manifest_path
 from tiercut.measure.points import read_points
 from tiercut.measure.summary import write_summary
@@ -38,6 +42,7 @@ def run_comparison(
     *,
     drop_checkpoints: bool = False,
     watcher: Watcher | None = None,
+    workers: Workers | None = None,
 ) -> Outcome:
     """Train every run that is not finished, from its start or its last checkpoint.
 
@@ -46,33 +51,62 @@ def run_comparison(
     told = watcher or Watcher()
     write_text(manifest_path(folder), to_json(manifest.model_dump(mode="json")))
     summary = write_summary(folder)
-    told.on_jobs(comparison.jobs)
-    failures = []
-    for job in comparison.jobs:
+    jobs = comparison.jobs
+    told.on_jobs(jobs)
+
+    def conclude(job: Job) -> None:
         target = job_folder(folder, job)
-        if not _is_finished(target, job.rounds):
-            problem = _train(comparison, job, target, manifest.command, told)
-            summary = write_summary(folder)
-            if problem is not None:
-                told.on_failed(job, problem)
-                failures.append(f"{job}: {problem}")
-                continue
         told.on_finished(job, read_points(target.rounds)[job.rounds - 1].accuracy)
         if drop_checkpoints:
             _drop_checkpoints(target)
-    return Outcome(summary, tuple(failures))
+
+    unfinished = [job for job in jobs if not _is_finished(job_folder(folder, job), job.rounds)]
+    for job in jobs:
+        if job not in unfinished:
+            conclude(job)
+    failures = {}
+    order = Order(comparison, folder, manifest.command)
+    with closing(_train_all(order, unfinished, told, workers or Alone())) as ends:
+        for ended in ends:
+            summary = write_summary(folder)
+            if ended.problem is None:
+                conclude(ended.item)
+            else:
+                told.on_failed(ended.item, str(ended.problem))
+                failures[ended.item] = f"{ended.item}: {ended.problem}"
+    return Outcome(summary, tuple(failures[job] for job in jobs if job in failures))
 
 
-def _train(
-    comparison: Comparison, job: Job, target: RunFolder, command: Sequence[str], told: Watcher
-) -> str | None:
-    """Train a run to its end, or say why it did not get there."""
-    try:
-        setting = comparison.setting(job)
-        run(setting, target.path, resume=True, command=command, observers=[told.watch(job)])
-    except TiercutError as problem:
-        return str(problem)
-    return None
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What is common to the runs of a comparison."""
+
+    comparison: Comparison
+    folder: Path
+    command: tuple[str, ...]
+
+
+def _train_all(
+    order: Order, jobs: Sequence[Job], told: Watcher, workers: Workers
+) -> Generator[Ended[Job, None], None, None]:
+    """The runs as they end; whoever watches hears of them meanwhile."""
+    observers = {job: told.watch(job) for job in jobs}
+
+    def hear(job: Job, message: Message) -> None:
+        message(observers[job])
+
+    return workers.do(train, order, jobs, hear=hear, on_lost=told.on_lost)
+
+
+def train(order: Order, job: Job, say: Callable[[Message], None]) -> None:
+    """Train a run to its end, from where it stands."""
+    if not manifest_path(order.folder).exists():
+        raise InputError(
+            f"{gethostname()} does not see {order.folder}; the machines of a cluster must share"
+            f" the file system that the comparison is on"
+        )
+    setting, target = order.comparison.setting(job), job_folder(order.folder, job)
+    run(setting, target.path, resume=True, command=order.command, observers=[Messenger(say)])
 
 
 def _is_finished(target: RunFolder, rounds: int) -> bool:

@@ -18,6 +18,9 @@ class Watcher:
         """Who is told what happens in a run that is about to train."""
         return Observer()
 
+    def on_lost(self, job: Job, message: str) -> None:
+        """A run's worker was lost; another goes on from its last checkpoint."""
+
     def on_finished(self, job: Job, accuracy: float) -> None:
         """A run has all its rounds, now or from before; this is how accurate it is."""
 

@@ -37,11 +37,15 @@ class Engine(Protocol):
 
 def find_settings(section: EngineSection) -> Settings:
     """Where and how precisely to execute."""
-    device = _find_device(section.device)
-    if section.precision == "tf32" and device.type != "cuda":
-        raise InputError("precision is tf32, which only CUDA devices have; use fp32 or bf16")
     threads = section.threads if section.threads is not None else os.cpu_count() or 1
-    return Settings(device, section.precision, threads)
+    return settings_on(_find_device(section.device), section.precision, threads)
+
+
+def settings_on(device: torch.device, precision: str, threads: int) -> Settings:
+    """Settings that a device can follow, here or elsewhere."""
+    if precision == "tf32" and device.type != "cuda":
+        raise InputError("precision is tf32, which only CUDA devices have; use fp32 or bf16")
+    return Settings(device, precision, threads)
 
 
 def _find_device(name: str) -> torch.device:
@@ -63,6 +67,10 @@ def build_engine(section: EngineSection, task: Brief) -> Engine:
             "the engine net trains on real devices, each with its own data; start it with"
             " `tiercut serve`, or use the engine stacked"
         )
+    if section.name == "ray":
+        from tiercut.engines.ray.build import build_sharded
+
+        return build_sharded(section, task)
     settings = find_settings(section)
     if section.name == "reference":
         return Reference(task, dtype=settings.dtype)

@@ -6,6 +6,9 @@ and a normalisation there.
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -25,17 +28,25 @@ def batch_sizes(examples: int, batch: int) -> list[int]:
     return [batch] * full + ([rest] if rest > 1 or (rest and not full) else [])
 
 
+def view(array: NDArray[Any], device: torch.device) -> Tensor:
+    """An array as a tensor, without a copy where the device can read it; not to be written to."""
+    with warnings.catch_warnings():
+        # Data sets are read-only, and torch has no tensors that are.
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
+        return torch.from_numpy(array).to(device)
+
+
 class Feed:
     """Batches of the epoch that was started last."""
 
     def __init__(self, task: Task, device: torch.device, dtype: torch.dtype) -> None:
         self.task, self.device, self.dtype = task, device, dtype
         examples = task.examples
-        self.images = torch.tensor(examples.images, device=device)
-        self.labels = torch.tensor(examples.labels, device=device)
+        self.images = view(examples.images, device)
+        self.labels = view(examples.labels, device)
         self.normal = Normal(task.examples, device, dtype)
         per_client = [batch_sizes(len(shard), task.batch) for shard in task.shards]
-        self.batches = max(len(sizes) for sizes in per_client)
+        self.batches = task.whole.batches if task.whole else max(map(len, per_client))
         """Q, the batches in an epoch."""
         self.sizes: NDArray[np.int64] = np.zeros((len(task.clients), self.batches), dtype=np.int64)
         for row, sizes in zip(self.sizes, per_client, strict=True):
@@ -43,9 +54,13 @@ class Feed:
         width = self.batches * task.batch
         self._rows = torch.zeros((len(task.clients), width), dtype=torch.int64, device=device)
         self._draws = torch.zeros((len(task.clients), width, 3), dtype=torch.uint8, device=device)
+        self._epoch: int | None = None
 
     def start_epoch(self, epoch: int) -> None:
         """Shuffle every client's samples for epoch number `epoch` of the whole training."""
+        if epoch == self._epoch:
+            return
+        self._epoch = epoch
         rows = np.zeros(tuple(self._rows.shape), dtype=np.int64)
         draws = np.zeros(tuple(self._draws.shape), dtype=np.uint8)
         for n, (client, shard) in enumerate(zip(self.task.sources, self.task.shards, strict=True)):

@@ -378,10 +378,14 @@ class Server(Host):
         self.received.append(message)
 
     def result(self) -> Layers:
-        """One model of everything that everybody trained; messages may have come in any order."""
+        """One model of what all who are still there trained; messages may have come in any order.
+
+        Whoever was lost after it had sent its layers does not count.
+        """
         own = [(self.replicas[n].weights(), self._share(n)) for n in sorted(self.present)]
         sent = [
-            (message.layers, sum(self._share(n) for n in message.clients))
+            (message.layers, sum(self._share(n) for n in self.present & {*message.clients}))
             for message in sorted(self.received, key=lambda message: message.clients)
+            if self.present & {*message.clients}
         ]
         return average([*sent, *own])

@@ -118,8 +118,10 @@ class Pace:
         self.present.discard(client)
 
     def late(self) -> Set[int]:
-        """Those whose epoch is not over."""
-        return {n for n in self.present if self._done[n] < len(self._turns[n].sizes)}
+        """Those furthest behind whose epoch is not over; others may only be waiting for them."""
+        done = {n: self._done[n] for n in self.present}
+        behind = {n: d for n, d in done.items() if d < len(self._turns[n].sizes)}
+        return {n for n, d in behind.items() if d == min(behind.values())}
 
     def next_moment(self) -> BatchOver | EpochOver | None:
         """What has come to its end, each thing once; the caller acts on it before asking again."""

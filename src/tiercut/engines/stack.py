@@ -7,7 +7,7 @@ everybody. The auxiliary head at cut v is a layer too, called `head@v`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tiercut.engines.chains import HEAD
 from tiercut.engines.dropout import client_key
 from tiercut.engines.layout import repeat, take
 from tiercut.engines.task import State, Task
@@ -50,7 +51,7 @@ class Stack:
 
     def adopt(self, name: str, layer: nn.Module) -> None:
         """Make room for a layer, unless there is, with the weights it has now."""
-        if any(of == name for of in self.layer_of.values()):
+        if name in self.layers:
             return
         parameters = {f"{name}.{key}" for key, _ in layer.named_parameters()}
         for key, value in layer.state_dict().items():
@@ -66,6 +67,21 @@ class Stack:
                 self.moments[full] = {
                     m: self._repeat(zero, len(self.rows)) for m, zero in moments.items()
                 }
+
+    def adopt_heads(self, layers: Iterable[str]) -> None:
+        """Make room for the heads among some layers."""
+        for name in layers:
+            if name.startswith(HEAD) and name not in self.layers:
+                self.adopt(name, self.task.build_head(int(name.removeprefix(HEAD))))
+
+    @property
+    def layers(self) -> list[str]:
+        """The model's layers, and all heads so far."""
+        return list(dict.fromkeys(self.layer_of.values()))
+
+    def model(self) -> State:
+        """What a round starts from, as the model's own state_dict calls it."""
+        return {f"layers.{k}": self.start[k] for k in self.keys_of(self.task.model.layer_names)}
 
     def arrange(self, rows: NDArray[np.int64], taking_part: int) -> bool:
         """Bring the rows into another order; True where tensors moved and views are stale."""
@@ -100,6 +116,12 @@ class Stack:
                 values.copy_(values[given])
                 values[fresh] = 0
 
+    def load_moments(self, layer: str, given: Sequence[State]) -> None:
+        """Give each client, in their own order, moments in this layer; new ones where none are."""
+        for name, values in self._moments_by_name([layer]):
+            for row, client in zip(values, self.rows.tolist(), strict=True):
+                row.copy_(given[client].get(name, row.new_zeros(())))
+
     def keys_of(self, layers: Iterable[str]) -> list[str]:
         """The names of all tensors of some layers."""
         wanted = set(layers)
@@ -107,21 +129,32 @@ class Stack:
 
     def to_state(self) -> State:
         """Everything that the next round depends on, clients in their own order."""
+        return {**{f"start/{key}": value for key, value in self.start.items()}, **self.kept()}
+
+    def kept(self) -> State:
+        """What clients keep from round to round, each entry in their own order."""
         place = np.argsort(self.rows)
         rows = torch.from_numpy(place).to(self.device)
-        state = {f"start/{key}": value for key, value in self.start.items()}
-        state["steps"] = self.steps[rows]
-        for key, moments in self.moments.items():
-            for name, values in moments.items():
-                state[f"moment/{name}/{key}"] = values[rows].contiguous()
+        state = {"steps": self.steps[rows]}
+        for name, values in self._moments_by_name():
+            state[name] = values[rows].contiguous()
         return state
 
     def load_state(self, state: State) -> None:
         """Go on from a saved state; the layers it speaks of must have been adopted."""
-        rows = torch.from_numpy(self.rows)
         for key, value in self.start.items():
             value.copy_(state[f"start/{key}"])
+        self.load_kept(state)
+
+    def load_kept(self, state: State) -> None:
+        """Give clients back what they kept."""
+        rows = torch.from_numpy(self.rows)
         self.steps.copy_(state["steps"][rows])
-        for key, moments in self.moments.items():
-            for name, values in moments.items():
-                values.copy_(state[f"moment/{name}/{key}"][rows])
+        for name, values in self._moments_by_name():
+            values.copy_(state[name][rows])
+
+    def _moments_by_name(self, layers: Iterable[str] | None = None) -> Iterator[tuple[str, Tensor]]:
+        """Moments of some layers, or of all, as a state calls them."""
+        for key in self.moments if layers is None else self.keys_of(layers):
+            for name, values in self.moments.get(key, {}).items():
+                yield f"moment/{name}/{key}", values

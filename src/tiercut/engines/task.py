@@ -18,7 +18,7 @@ from tiercut.engines.optimiser import Optimiser
 from tiercut.errors import InputError
 from tiercut.models.heads import HeadKind, build_head
 from tiercut.models.layered import LayeredModel
-from tiercut.models.trace import activation_shapes, count_classes
+from tiercut.models.trace import activation_shapes, classes_in
 from tiercut.models.zoo import build_model
 from tiercut.scenario import Wire
 from tiercut.schemes import Scheme
@@ -70,7 +70,7 @@ class Brief(ABC):
     @cached_property
     def classes(self) -> int:
         """How many the model tells apart."""
-        return count_classes(self.model)
+        return classes_in(self.model, self.shapes[-1])
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -99,6 +99,18 @@ class Brief(ABC):
             return build_head(kind, self.shapes[cut - 1], self.classes)
 
 
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """The task that another is a part of: how its clients are counted there."""
+
+    numbers: NDArray[np.int64]
+    """Of the clients in the part; plans of its rounds name aggregators so."""
+    clients: int
+    """How many there are."""
+    batches: int
+    """In an epoch, for whoever has most; all parts keep that pace."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task(Brief):
     """A model to be trained by a scheme on data that is here.
@@ -109,10 +121,14 @@ class Task(Brief):
     examples: Examples
     shards: tuple[NDArray[np.int64], ...]
     augment: bool = False
+    whole: Whole | None = None
+    """Where this is a part of a larger task."""
 
     def __post_init__(self) -> None:
         """Refuse data that the model cannot take."""
         super().__post_init__()
+        if self.whole is not None:
+            return  # which was looked at
         shape = tuple(self.examples.images.shape[1:])
         if shape != self.model.input_shape:
             raise InputError(
@@ -129,6 +145,18 @@ class Task(Brief):
     def counts(self) -> tuple[int, ...]:
         """See Brief."""
         return tuple(len(shard) for shard in self.shards)
+
+    def part(
+        self,
+        clients: tuple[str, ...],
+        streams: tuple[str, ...],
+        shards: tuple[NDArray[np.int64], ...],
+        whole: Whole,
+    ) -> Task:
+        """The same task for some of the clients, who share the samples with all others."""
+        part = replace(self, clients=clients, streams=streams, shards=shards, whole=whole)
+        vars(part).update(shapes=self.shapes, classes=self.classes)  # found out once, by a dry run
+        return part
 
     def portion(self, client: int) -> Task:
         """What client number `client` has of the task: its own samples, and nobody else's."""

@@ -32,8 +32,10 @@ class Tiers:
         clients = self.rows[: self.taking_part]
         self._h, self._v = placement.aggregator_layers[clients], placement.cut_layers[clients]
         self._served_by = placement.aggregator_of[clients]
-        self._clients = clients
         self._cuts = cuts[clients]
+        whole = task.whole
+        self._clients = clients if whole is None else whole.numbers[clients]
+        self._count = len(rank) if whole is None else whole.clients
 
     @property
     def cuts(self) -> list[int | None]:
@@ -51,27 +53,27 @@ class Tiers:
 
     def hosts(self, layer: str) -> Ints:
         """Who holds a layer of each row: a number per node, -1 where the row has no such layer."""
-        count = len(self.task.clients)
-        aggregator = count + self._served_by
+        aggregator = self._count + self._served_by
         if layer.startswith(HEAD):
             return np.where(self._v == int(layer.removeprefix(HEAD)), aggregator, -1)
         number = self.task.model.layer_names.index(layer) + 1
         below = np.where(number <= self._h, self._clients, aggregator)
-        return np.where(number <= self._v, below, 2 * count)
+        return np.where(number <= self._v, below, 2 * self._count)
 
     def part_of(self, layer: str) -> NDArray[np.object_]:
         """The part that a layer belongs to in each row."""
         return self._parts_of(self.hosts(layer))
 
     def _parts_of(self, hosts: Ints) -> NDArray[np.object_]:
-        count = len(self.task.clients)
         parts = np.full(len(hosts), None, dtype=object)
-        for part, first in ((Part.CLIENT, 0), (Part.AGGREGATOR, count), (Part.SERVER, 2 * count)):
-            parts[hosts >= first] = part
+        for tier, part in enumerate((Part.CLIENT, Part.AGGREGATOR, Part.SERVER)):
+            parts[hosts >= tier * self._count] = part
         return parts
 
     def sharing_hosts(self, hosts: Ints) -> Ints:
         """Those of the hosts that have one model for all their clients."""
+        if not self.shared:
+            return hosts[:0]
         return np.unique(hosts[np.isin(self._parts_of(hosts), list(self.shared))])
 
     def groups(self, part: Part, present: NDArray[np.bool_]) -> Iterator[tuple[str, Ints]]:

@@ -33,7 +33,7 @@ def trace(model: LayeredModel) -> Profile:
     """Profile `model`, with the cost of its default auxiliary head after every layer."""
     with _dry_run(model):
         walk = list(_walk(model))
-        classes = _classes(model, walk[-1][0])
+        classes = classes_in(model, walk[-1][0])
         heads = tuple(_head_cost(model.head, shape, classes) for shape, _ in walk)
     layers = tuple(
         _layer_cost(index, name, layer, shape, flops)
@@ -53,7 +53,7 @@ def activation_shapes(model: LayeredModel) -> tuple[Shape, ...]:
 
 def count_classes(model: LayeredModel) -> int:
     """Count the scores that the last layer gives for one sample."""
-    return _classes(model, activation_shapes(model)[-1])
+    return classes_in(model, activation_shapes(model)[-1])
 
 
 @contextmanager
@@ -115,7 +115,8 @@ def _sample_shape(activations: Tensor) -> Shape:
     return tuple(activations.shape[1:])
 
 
-def _classes(model: LayeredModel, shape: Shape) -> int:
+def classes_in(model: LayeredModel, shape: Shape) -> int:
+    """Count the scores in what the last layer passes on for one sample."""
     if len(shape) != 1:
         raise InputError(
             f"the last layer of {model.name} gives shape {shape} for one sample; it must give one"

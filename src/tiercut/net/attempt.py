@@ -7,8 +7,10 @@ work others depend on cannot be: the attempt is given up then, and the round sta
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Literal
 
 from tiercut.cost import Placement
 from tiercut.engines.schedule import Schedule
@@ -18,6 +20,8 @@ from tiercut.net.letters import Tag
 from tiercut.net.messages import Finished
 
 Part = str
+Loss = Literal["gone", "late", "unreachable", "failed", "refused"]
+"""Why a client is lost, in one word: for counting."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,10 @@ class Attempt:
         self.aggregator_of = {n: int(placement.aggregator_of[n]) for n in schedule.turns}
         self.present = set(schedule.turns)
         self.lost: dict[int, str] = {}
+        self.losses: Counter[str] = Counter()
+        """How many of them for which kind of reason."""
+        self.late: set[int] = set()
+        """Those of them who took too long."""
         self.ready: set[int] = set()
         self.finished: dict[int, Finished] = {}
         self.epochs = 0
@@ -78,12 +86,14 @@ class Attempt:
         self.finished.setdefault(client, message)
         self._changed.set()
 
-    def lose(self, client: int, reason: str) -> None:
+    def lose(self, client: int, reason: str, kind: Loss = "gone") -> None:
         """Go on without a client, or give up where that cannot be done."""
         if client not in self.present or self.is_done(client):
             return
         self.present.discard(client)
         self.lost[client] = reason
+        self.losses[kind] += 1
+        self.late |= {client} if kind == "late" else set()
         self._reactions.note(client, reason)
         if any(k == client for n, k in self.aggregator_of.items() if n in self.present):
             name = self.schedule.turns[client].source
@@ -129,12 +139,19 @@ class Attempt:
                 async with asyncio.timeout_at(end):
                     await self._changed.wait()
             except TimeoutError:
-                # Who is served goes before who serves: a slow group is left out as a whole.
-                for n in sorted(late() or self.present, key=self._serves_itself):
-                    self.lose(n, f"{what} took longer than {seconds:.1f} s")
+                self._lose_late(late(), f"{what} took longer than {seconds:.1f} s")
                 end = loop.time() + seconds  # for those who only waited for the late ones
             self._changed.clear()
         self._check()
+
+    def _lose_late(self, late: Set[int], reason: str) -> None:
+        """Go on without the late ones; where nobody is to blame there is no going on."""
+        before = len(self.lost)
+        # Who is served goes before who serves: a slow group is left out as a whole.
+        for n in sorted(late or self.present, key=self._serves_itself):
+            self.lose(n, reason, "late")
+        if len(self.lost) == before:
+            self.give_up(reason)
 
     def _serves_itself(self, client: int) -> tuple[bool, int]:
         return self.aggregator_of[client] == client, client

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tiercut.net.messages import Hello
+from tiercut.net.streams import Conversation
 from tiercut.net.workshop import Outbox
 
 
@@ -19,10 +20,16 @@ class Peer:
 
     name: str
     hello: Hello
+    line: str
+    """Its connection, which its streams share."""
     control: Outbox
     task: asyncio.Task[Any]
     """Serves its control stream; cancelled to be rid of it."""
     data: Outbox | None = None
+    data_task: asyncio.Task[Any] | None = None
+    """Serves its data stream, while it does."""
+    ended: str | None = None
+    """Why its streams are ended, where that is not its own doing."""
     examples: int | None = None
     heard: float = field(default_factory=time.monotonic)
     """When it last gave a sign of life."""
@@ -33,6 +40,20 @@ class Peer:
     def joined(self) -> bool:
         """Whether it can take part in a round."""
         return self.data is not None and self.examples is not None
+
+    @property
+    def sent(self) -> int:
+        """Bytes that came from it."""
+        return sum(talk.received for talk in self._conversations())
+
+    @property
+    def received(self) -> int:
+        """Bytes that went to it."""
+        return sum(talk.sent for talk in self._conversations())
+
+    def _conversations(self) -> list[Conversation[Any]]:
+        boxes = (self.control,) if self.data is None else (self.control, self.data)
+        return [box.conversation for box in boxes]
 
     def ask(self, what: str) -> asyncio.Future[Any]:
         """A place for the answer to something that it is asked to measure."""
@@ -46,9 +67,16 @@ class Peer:
             waiting.set_result(value)
 
     def leave(self) -> None:
-        """It is gone: nobody waits for its answers any more."""
+        """It is gone: nobody waits for its answers any more, nor listens to what it sends."""
         for waiting in self.answers.values():
             waiting.cancel()
+        if self.data_task is not None:
+            self.data_task.cancel()
+
+    def hang_up(self, reason: str) -> None:
+        """Be rid of it."""
+        self.ended = self.ended or reason
+        self.task.cancel()
 
 
 class Crew:
@@ -60,13 +88,14 @@ class Crew:
         """Counts the changes."""
         self._changed = asyncio.Condition()
 
-    async def add(self, peer: Peer) -> None:
-        """A device has connected; it replaces what it was before it lost its connection."""
+    async def add(self, peer: Peer) -> bool:
+        """A device has connected; says whether it replaces what it was on another connection."""
         old = self.peers.get(peer.name)
         self.peers[peer.name] = peer
         if old is not None:
             old.task.cancel()
         await self.note_change()
+        return old is not None
 
     async def remove(self, peer: Peer) -> bool:
         """A device is gone; says whether it was the newest of its name."""
@@ -87,14 +116,18 @@ class Crew:
         """The names of those who can take part, in order."""
         return sorted(name for name, peer in self.peers.items() if peer.joined)
 
-    async def wait_for(self, name: str, seconds: float) -> Peer | None:
-        """The device called `name`, as soon as it is connected; None if it does not come."""
+    async def wait_for(self, name: str, line: str, seconds: float) -> Peer | None:
+        """The device called `name` at the end of a line; None if it does not say hello there."""
+
+        def there() -> Peer | None:
+            peer = self.peers.get(name)
+            return peer if peer is not None and peer.line == line else None
+
         try:
             async with asyncio.timeout(seconds), self._changed:
-                await self._changed.wait_for(lambda: name in self.peers)
+                return await self._changed.wait_for(there)
         except TimeoutError:
             return None
-        return self.peers.get(name)
 
     async def wait_until(self, enough: Callable[[], object]) -> None:
         """Wait until something holds of the crew."""

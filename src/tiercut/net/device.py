@@ -10,9 +10,11 @@ import asyncio
 import math
 import random
 import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 import torch
@@ -22,11 +24,12 @@ from tiercut.engines.common import CommonModel
 from tiercut.engines.feed import Feed
 from tiercut.engines.nodes import Aggregator, Client
 from tiercut.engines.task import Task
-from tiercut.engines.transport import Activations, Address, Role, Weights
-from tiercut.errors import InputError
+from tiercut.engines.transport import Activations, Address, Role
+from tiercut.errors import InputError, TiercutError
 from tiercut.models.trace import trace
-from tiercut.net.due import skip
-from tiercut.net.frames import Refused, Skip
+from tiercut.net.door import Door
+from tiercut.net.due import AccessList
+from tiercut.net.frames import Later, Refused, Skip, printable
 from tiercut.net.identity import SERVER as SERVER_NAME
 from tiercut.net.job import Load, check_code, make_task
 from tiercut.net.letters import DTYPE, Letter, check_labels, read_letter
@@ -42,6 +45,7 @@ from tiercut.net.messages import (
     Finished,
     FromServer,
     Go,
+    GradientsHeader,
     Heartbeat,
     Hello,
     Job,
@@ -64,6 +68,7 @@ from tiercut.net.rewind import Rewind
 from tiercut.net.shift import SERVER, Shift, make_shift
 from tiercut.net.streams import (
     Conversation,
+    Gone,
     Security,
     new_server,
     no_payload,
@@ -71,9 +76,10 @@ from tiercut.net.streams import (
     reason_of,
 )
 from tiercut.net.tasks import until_one_ends
-from tiercut.net.tensors import size
 from tiercut.net.throughput import measure_throughput
 from tiercut.net.workshop import Outbox, Workshop
+
+T = TypeVar("T")
 
 BEAT = 2.0
 """Seconds between two signs of life."""
@@ -81,14 +87,15 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 10.0
 """Seconds before a device knocks again at a server that does not answer; doubled every time."""
 CONNECT = 10.0
 """Seconds that another device may take to answer the first call."""
+PARTING = 1.0
+"""Seconds that others have to end their streams when this device leaves."""
+REACH = 1.2
+"""The same in a round: less than any deadline, so that the server hears of a broken link before it
+only sees a device that is late."""
 
 
 class Dismissed(Exception):
     """The server has no more to do for this device."""
-
-
-class Gone(Exception):
-    """A stream's other end has ended it."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,23 @@ class Place:
     """Where others reach this device, at the port where it listens."""
     advertise: str | None = None
     """What others are to call instead, as host:port."""
+
+
+@dataclass(eq=False)
+class Caller:
+    """A stream that another device has opened to this one."""
+
+    name: str
+    context: Any
+    outbox: Outbox
+    task: asyncio.Task[Any] | None
+    refused: Refused | None = None
+
+    def turn_away(self, refused: Refused) -> None:
+        """End its stream."""
+        self.refused = refused
+        if self.task is not None:
+            self.task.cancel()
 
 
 class Bench:
@@ -124,8 +148,11 @@ class Bench:
         self.aggregator = Aggregator(self.task, Address("aggregator", number), self.post)
         self._rewind = Rewind((self.client, self.aggregator), self.common.prototypes)
 
-    def begin(self, shift: Shift) -> None:
-        """Take up the duties of a shift."""
+    def begin(
+        self, shift: Shift, outbox: Callable[[int], Outbox | None], done: Callable[[], None]
+    ) -> None:
+        """Take up the duties of a shift; on the workshop's thread, after what was done before."""
+        self.post.begin(shift.tag, outbox, shift.due, done)
         self._rewind.start(shift.schedule.round)
         self.client.begin(shift.own, shift.schedule)
         self.aggregator.begin(shift.served, shift.schedule)
@@ -139,7 +166,8 @@ class Bench:
         if self.throughput is None:
             task = self.task
             profile = trace(task.model)
-            found = measure_throughput(task.model, profile, task.batch, task.optimiser)
+            batch = min(task.batch, max(2, task.counts[0]))  # none that trains here is larger
+            found = measure_throughput(task.model, profile, batch, task.optimiser)
             self.throughput = found.throughput
         return self.throughput
 
@@ -156,20 +184,28 @@ class Device:
         *,
         model: str | None = None,
         scheme: str | None = None,
+        shared: ThreadPoolExecutor | None = None,
     ) -> None:
+        """`shared` is a single thread on which light devices of one process take turns."""
         self._security, self._place, self._load, self._log = security, place, load, log
+        self._shared = shared
         self._own_code = (model, scheme)
         self._bench: Bench | None = None
         self._shift: Shift | None = None
+        self._begun = 0
+        """The newest attempt that this session's server has begun."""
+        self._beginning = asyncio.Event()
+        """Set when it begins another."""
         self._finished = False
-        self._numbers: dict[str, int] = {}
-        """The names of those whose activations may come, and of the own aggregator."""
-        self._callers: dict[str, Outbox] = {}
-        """Streams that other devices have opened to this one."""
+        self._access = AccessList()
+        self._door = Door(security)
+        self._callers: list[Caller] = []
         self._outboxes: dict[int, Outbox] = {}
         """To the server, and to the own aggregator."""
         self._shift_tasks: set[asyncio.Task[None]] = set()
         self._weights_in = asyncio.Event()
+        self._started = False
+        self._measuring: asyncio.Task[None] | None = None
         self._answers: dict[str, asyncio.Future[float]] = {}
         self.address = ""
 
@@ -177,7 +213,7 @@ class Device:
 
     async def run(self) -> None:
         """Take part until the server says that all is over; InputError where it refuses."""
-        self._workshop = Workshop(self._on_failure)
+        self._workshop = Workshop(self._on_failure, self._shared)
         server = new_server({"Data": self._serve_data})
         port = self._security.listen(server, self._place.listen)
         self.address = self._place.advertise or f"{self._place.host}:{port}"
@@ -187,7 +223,7 @@ class Device:
             await self._knock_again_and_again()
         finally:
             await self._end_shift()
-            await server.stop(0)
+            await server.stop(PARTING)
             self._workshop.close()
 
     async def _knock_again_and_again(self) -> None:
@@ -202,32 +238,28 @@ class Device:
             except (grpc.aio.AioRpcError, Gone, Refused) as problem:
                 self._log.warn("server lost", reason=reason_of(problem))
             await self._end_shift()
-            wait = FIRST_WAIT if time.monotonic() - began > LONGEST_WAIT else wait
+            wait = FIRST_WAIT if time.monotonic() - began > BEAT else wait
             # Not all at once: a server that comes back has many devices to greet.
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2 * wait, LONGEST_WAIT)
 
     async def _session(self) -> None:
         name = self._security.name
+        self._begun, self._beginning = 0, asyncio.Event()
         channel = self._security.channel(self._place.server, SERVER_NAME)
         try:
             control = Conversation(
                 open_stream(channel, "Control", name), SERVER_NAME, read_from_server, no_payload
             )
-            data = Conversation(
-                open_stream(channel, "Data", name),
-                SERVER_NAME,
-                read_data,
-                partial(self._allowed, SERVER_NAME),
-            )
+            data = self._converse(open_stream(channel, "Data", name), SERVER_NAME)
             self._control, self._outboxes[SERVER] = Outbox(control), Outbox(data)
             self._control.put(Hello(protocol=PROTOCOL, version=__version__, address=self.address))
             await until_one_ends(
+                self._listen_to_server(control),
+                self._listen(data, self._outboxes[SERVER]),
                 self._control.run(),
                 self._outboxes[SERVER].run(),
                 self._beat(),
-                self._listen_to_server(control),
-                self._listen(data),
             )
         finally:
             await channel.close()
@@ -236,6 +268,11 @@ class Device:
         while True:
             await asyncio.sleep(BEAT)
             self._control.put(Heartbeat())
+            for caller in tuple(self._callers):
+                try:
+                    self._door.name_of(caller.context)
+                except Refused as refused:
+                    caller.turn_away(refused)
 
     # ---------------------------------------------------------------------- what the server says
 
@@ -248,10 +285,12 @@ class Device:
         if isinstance(message, Welcome):
             await self._take_job(message.job)
         elif isinstance(message, MeasureSelf):
-            throughput = await self._workshop.do(self._need_bench().measure)
+            throughput = await self._do_as_told(self._need_bench().measure)
             self._control.put(Capacity(throughput=throughput))
         elif isinstance(message, MeasureLink):
-            self._during_shift(self._measure_link(message))
+            if self._measuring is not None and not self._measuring.done():
+                raise Refused("the server asks for a second measurement before the first is over")
+            self._measuring = self._during_shift(self._measure_link(message))
         elif isinstance(message, Begin):
             await self._begin(message)
         elif isinstance(message, Bye):
@@ -264,13 +303,18 @@ class Device:
     async def _act_in_shift(self, message: Go | Lost | Abort, shift: Shift) -> None:
         bench = self._need_bench()
         if isinstance(message, Go):
+            if self._started:
+                raise Refused("the server starts a round twice")
+            self._started = True
             self._workshop.add(bench.client.start)
         elif isinstance(message, Lost):
+            if message.client not in shift.schedule.turns:
+                raise Refused("the server has lost a client that this device does not know")
             for due in shift.due.values():
                 due.lost.add(message.client)
             self._workshop.add(partial(self._drop, bench, shift, message.client))
         else:
-            self._log("round given up", round=message.round, reason=message.reason)
+            self._log("round given up", round=message.round + 1, reason=message.reason)
             await self._end_shift()
 
     def _drop(self, bench: Bench, shift: Shift, client: int) -> None:
@@ -284,10 +328,21 @@ class Device:
             check_code(job, *self._own_code)
             name = self._security.name
             self._log("job", model=job.model, scheme=job.scheme)
-            self._bench = await self._workshop.do(
+            self._bench = await self._do_as_told(
                 lambda: Bench(job, make_task(job, name, self._load), self._workshop)
             )
-        self._control.put(Stock(examples=self._bench.task.counts[0]))
+        examples = self._bench.task.counts[0]
+        self._control.put(Stock(examples=examples))
+        self._log("joined", examples=examples)
+
+    async def _do_as_told(self, work: Callable[[], T]) -> T:
+        """Do what the server asks for; a job that cannot be done is no reason to fall over."""
+        try:
+            return await self._workshop.do(work)
+        except (TiercutError, Refused):
+            raise
+        except Exception as problem:
+            raise Refused(f"a job that fails: {type(problem).__name__}: {problem}") from None
 
     def _need_bench(self) -> Bench:
         if self._bench is None:
@@ -299,14 +354,16 @@ class Device:
     async def _begin(self, begin: Begin) -> None:
         await self._end_shift()
         bench = self._need_bench()
-        bench.take_number(begin.own.client)
         shift = make_shift(begin, bench.task, bench.common)
+        bench.take_number(begin.own.client)
         self._shift, self._finished, self._weights_in = shift, False, asyncio.Event()
-        self._numbers = {member.name: member.client for member in begin.members}
-        self._numbers[begin.aggregator_name] = begin.aggregator
+        self._started = False
+        self._access.begin(shift.tag, shift.due_by_name)
         done = partial(self._report_if_done, bench, shift)
-        bench.post.begin(shift.tag, self._outbox, shift.due, done)
-        await self._workshop.do(partial(bench.begin, shift))
+        self._begun = begin.attempt
+        self._beginning.set()  # its weights may be here already, on a stream of their own
+        self._beginning = asyncio.Event()
+        await self._workshop.do(partial(bench.begin, shift, self._outbox, done))
         self._during_shift(self._prepare(begin, shift))
 
     async def _prepare(self, begin: Begin, shift: Shift) -> None:
@@ -314,7 +371,7 @@ class Device:
         if shift.aggregator != shift.client:
             try:
                 await self._link(begin, shift)
-            except (grpc.aio.AioRpcError, TimeoutError) as problem:
+            except (grpc.aio.AioRpcError, TimeoutError, InputError) as problem:
                 self._report_cut(shift, begin.aggregator_name, reason_of(problem))
                 return
         await self._weights_in.wait()
@@ -324,12 +381,12 @@ class Device:
         name = begin.aggregator_name
         channel = self._security.channel(begin.aggregator_address, name)
         try:
-            await asyncio.wait_for(channel.channel_ready(), CONNECT)
+            await asyncio.wait_for(channel.channel_ready(), REACH)
         except BaseException:
             await channel.close()
             raise
         stream = open_stream(channel, "Data", self._security.name)
-        talk = Conversation(stream, name, read_data, partial(self._allowed, name))
+        talk = self._converse(stream, name)
         outbox = self._outboxes[shift.aggregator] = Outbox(talk)
         self._during_shift(self._keep_link(channel, talk, outbox, shift))
 
@@ -337,7 +394,7 @@ class Device:
         self, channel: Any, talk: Conversation[Data], outbox: Outbox, shift: Shift
     ) -> None:
         try:
-            await until_one_ends(outbox.run(), self._listen(talk))
+            await until_one_ends(self._listen(talk, outbox), outbox.run())
         except (grpc.aio.AioRpcError, Gone, Refused) as problem:
             self._report_cut(shift, talk.peer, reason_of(problem))
         finally:
@@ -347,7 +404,9 @@ class Device:
         if shift is self._shift and not self._finished:
             self._log.warn("link lost", peer=peer, reason=reason)
             number, attempt = shift.tag
-            self._control.put(Cut(round=number, attempt=attempt, peer=peer, reason=reason[:200]))
+            self._control.put(
+                Cut(round=number, attempt=attempt, peer=peer, reason=printable(reason))
+            )
 
     def _report_if_done(self, bench: Bench, shift: Shift) -> None:
         """On the workshop's thread, after everything that may have been the last thing to do."""
@@ -367,70 +426,83 @@ class Device:
     async def _end_shift(self) -> None:
         """Give up what is under way; what is still coming belongs to nobody."""
         self._shift = None
+        self._access.end()
         if self._bench is not None and hasattr(self._bench, "post"):
             self._bench.post.stop()
         for task in tuple(self._shift_tasks):
             task.cancel()
         await asyncio.gather(*self._shift_tasks, return_exceptions=True)
         self._shift_tasks.clear()
+        # Who served this device in one round may be served by it in the next, and calls then.
+        self._outboxes = {n: outbox for n, outbox in self._outboxes.items() if n == SERVER}
 
-    def _during_shift(self, work: Any) -> None:
+    def _during_shift(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._shift_tasks.add(task)
         task.add_done_callback(self._shift_tasks.discard)
+        return task
 
     # ----------------------------------------------------------------------- data, from anybody
 
     async def _serve_data(self, context: Any) -> None:
         """Another device has opened a stream to this one."""
+        who = context.peer()
         try:
-            name = self._security.caller(context)
+            who = self._door.name_of(context)
+            with self._door.open_for(who):
+                await self._serve(who, context)
         except Refused as refused:
-            self._log.warn("refused", peer=context.peer(), reason=str(refused))
+            self._refuse(who, refused)
             await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(refused))
-            return
-        talk = Conversation(context, name, read_data, partial(self._allowed, name))
-        outbox = self._callers[name] = Outbox(talk)
+
+    async def _serve(self, name: str, context: Any) -> None:
+        talk = self._converse(context, name)
+        caller = Caller(name, context, Outbox(talk), asyncio.current_task())
+        self._callers.append(caller)
         try:
-            await until_one_ends(outbox.run(), self._listen(talk))
+            await until_one_ends(self._listen(talk, caller.outbox), caller.outbox.run())
         except Gone:
             pass
-        except Refused as refused:
-            self._log.warn("refused", peer=name, reason=str(refused))
-            await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(refused))
+        except asyncio.CancelledError:  # by gRPC or by ourselves
+            if caller.refused is not None:
+                raise caller.refused from None
         finally:
-            if self._callers.get(name) is outbox:
-                del self._callers[name]
+            self._callers.remove(caller)
 
-    def _allowed(self, peer: str, header: Data) -> int | Skip:
+    def _refuse(self, peer: str, refused: Refused) -> None:
+        """Note what a peer must not do; if it is served here, the server is to go on without it."""
+        self._log.warn("refused", peer=peer, reason=str(refused))
+        shift = self._shift
+        if shift is not None and shift.names.get(peer) in shift.served:
+            self._report_cut(shift, peer, str(refused))
+
+    def _converse(self, stream: Any, peer: str) -> Conversation[Data]:
+        return Conversation(stream, peer, read_data, partial(self._allowed, peer, stream))
+
+    def _allowed(self, peer: str, stream: object, header: Data) -> int | Skip:
         """How much may follow a header from a peer: what the round's plan says."""
         if isinstance(header, Probe):
-            return header.bytes
+            return Skip(header.bytes)
         if isinstance(header, Probed):
             return 0
-        number = SERVER if peer == SERVER_NAME else self._numbers.get(peer)
-        shift = self._shift
-        if shift is None or number is None or number not in shift.due:
-            if shift is not None and header.tag >= shift.tag:
-                raise Refused(f"{header.kind} from {peer}, who has no part in this round")
-            return skip(sum(map(size, header.tensors)))
-        return shift.due[number].allowed(header)
+        if peer == SERVER_NAME and header.attempt > self._begun:
+            raise Later(self._beginning)
+        return self._access.allowed(peer, header, stream)
 
     def _outbox(self, number: int) -> Outbox | None:
         """How to reach a machine of this round."""
         if number in self._outboxes:
             return self._outboxes[number]
-        name = next((name for name, n in self._numbers.items() if n == number), "")
-        return self._callers.get(name)
+        names = {} if self._shift is None else self._shift.names
+        here = (c for c in reversed(tuple(self._callers)) if names.get(c.name) == number)
+        return next((caller.outbox for caller in here), None)
 
-    async def _listen(self, talk: Conversation[Data]) -> None:
-        meter = Meter()
+    async def _listen(self, talk: Conversation[Data], outbox: Outbox) -> None:
+        meter = Meter(outbox)
         async for arrival in talk.receive():
             header = arrival.header
             if isinstance(header, Probe):
-                answer = meter.take(header, time.monotonic())
-                if answer is not None:
-                    await talk.send(answer)
+                meter.take(header, time.monotonic())
             elif isinstance(header, Probed):
                 self._take_answer(talk.peer, header)
             elif arrival.payload is not None:
@@ -453,16 +525,30 @@ class Device:
         self, peer: str, header: Letter, payload: memoryview, shift: Shift, bench: Bench
     ) -> None:
         """On the workshop's thread: hand a message to the client or the aggregator."""
-        message = read_letter(header, payload, bench.task.wire)
+        try:
+            message = read_letter(header, payload, bench.task.wire)
+            if isinstance(message, Activations):
+                check_labels(message.labels, bench.task.classes)
+        except Refused as refused:
+            if isinstance(header, WeightsHeader):
+                raise  # to where the server is listened to
+            self._workshop.loop.call_soon_threadsafe(self._blame, peer, refused, shift)
+            return
         role: Role = "aggregator"
-        if isinstance(message, Weights):
-            assert isinstance(header, WeightsHeader)
+        if isinstance(header, WeightsHeader):
             role = header.part
-        elif isinstance(message, Activations):
-            check_labels(message.labels, bench.task.classes)
-        elif peer != SERVER_NAME:
+        elif isinstance(header, GradientsHeader) and peer != SERVER_NAME:
             role = "client"
         bench.post.delivery(shift.tag, Address(role, shift.client), message)()
+
+    def _blame(self, peer: str, refused: Refused, shift: Shift) -> None:
+        """What a peer sent was due, and is not fit to be used."""
+        callers = [caller for caller in self._callers if caller.name == peer]
+        for caller in callers:
+            caller.turn_away(refused)
+        if not callers:  # it is the server or the own aggregator
+            self._refuse(peer, refused)
+            self._report_cut(shift, peer, str(refused))
 
     def _on_failure(self, problem: BaseException) -> None:
         """Something went wrong on the workshop's thread; the round goes on without this device."""
@@ -485,16 +571,16 @@ class Device:
         try:
             await asyncio.wait_for(channel.channel_ready(), CONNECT)
             stream = open_stream(channel, "Data", self._security.name)
-            talk = Conversation(stream, wish.peer, read_data, partial(self._allowed, wish.peer))
+            talk = self._converse(stream, wish.peer)
             outbox = Outbox(talk)
             found: list[float | None] = []
 
             async def ask() -> None:
                 found.append(await self._probe(outbox, wish.peer))
 
-            await until_one_ends(outbox.run(), self._listen(talk), ask())
+            await until_one_ends(self._listen(talk, outbox), outbox.run(), ask())
             return found[0]
-        except (grpc.aio.AioRpcError, TimeoutError, Gone, Refused) as problem:
+        except (grpc.aio.AioRpcError, TimeoutError, Gone, Refused, InputError) as problem:
             self._log.warn("link not measured", peer=wish.peer, reason=reason_of(problem))
             return None
         finally:

@@ -1,7 +1,8 @@
 """The round's plan as an access list: what a peer may send, in which order and how large.
 
-Whatever is not due is refused before room is made for it. What belongs to an attempt that was given
-up, or to a client that was lost, may still be on its way; it is skipped.
+Whatever is not due is refused before room is made for it, and what was due once is not due again.
+What was due in an attempt that was given up, or for a client that was lost, may still be on its
+way; it is skipped.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from tiercut.net.tensors import TensorHeader, describe_packed, size
 from tiercut.scenario import Wire
 
 LABEL: Final = "int64"
-MOST_SKIPPED = 2**30
-"""Bytes of a message that nobody wants any more; nothing that is ever due is larger."""
+KEPT = 8
+"""Attempts of which something may still be on its way; who lags behind further starts over."""
 
 
 @dataclass
@@ -50,33 +51,40 @@ class Flow:
 
 @dataclass
 class Due:
-    """What one peer may send in one attempt at a round."""
+    """What one peer may send in one attempt at a round, on one stream."""
 
-    tag: Tag
     flows: dict[int, Flow] = field(default_factory=dict)
     """Activations, by client."""
     weights: dict[str, dict[int, tuple[NamedTensor, ...]]] = field(default_factory=dict)
     """Layers, by part and client."""
     gradients: dict[int, tuple[TensorHeader, ...]] = field(default_factory=dict)
     """Answers to activations that were sent, by client."""
+    answers: bool = True
+    """Whether activations that were sent have any."""
     lost: set[int] = field(default_factory=set)
     """Clients that nobody waits for any more."""
+    stream: object = None
+    """The one on which the first message came."""
 
-    def allowed(self, header: Letter) -> int | Skip:
-        """The bytes that are due after a header."""
-        total = sum(map(size, header.tensors))
-        if header.tag > self.tag:
-            raise Refused(f"{header.kind} for round {header.round}, which has not begun")
-        # Layers that were trained for several clients are wanted while one of them is left.
-        if header.tag < self.tag or self.lost.issuperset(clients_of(header)):
-            return skip(total)
+    def expect(self, client: int, tensors: tuple[TensorHeader, ...]) -> None:
+        """Activations like these were sent to the peer."""
+        if self.answers:
+            self.gradients[client] = tensors
+
+    def allowed(self, header: Letter, stream: object) -> int | Skip:
+        """The bytes that are due after a header that came on a stream."""
+        self.stream = stream if self.stream is None else self.stream
+        if stream is not self.stream:
+            raise Refused(f"{header.kind} on another stream than what came before")
         if isinstance(header, ActivationsHeader):
             self._flow(header.client).take(header)
         elif isinstance(header, GradientsHeader):
             self._take_gradient(header)
         else:
             self._take_weights(header)
-        return total
+        total = sum(map(size, header.tensors))
+        # Layers that were trained for several clients are wanted while one of them is left.
+        return Skip(total) if self.lost.issuperset(_clients_of(header)) else total
 
     def _flow(self, client: int) -> Flow:
         if client not in self.flows:
@@ -100,16 +108,35 @@ class Due:
             _check_tensors(header.tensors, expected, "weights")
 
 
-def clients_of(header: Letter) -> tuple[int, ...]:
-    """The clients that a message is about."""
+class AccessList:
+    """What everybody may send: in the attempt under way, and in those that were given up lately."""
+
+    def __init__(self) -> None:
+        self._attempts: dict[Tag, Mapping[str, Due]] = {}
+        self._now: Tag | None = None
+
+    def begin(self, tag: Tag, due: Mapping[str, Due]) -> None:
+        """Another attempt is under way; `due` is by the peers' names."""
+        self._now = tag
+        self._attempts[tag] = due
+        for old in tuple(self._attempts)[:-KEPT]:
+            del self._attempts[old]
+
+    def end(self) -> None:
+        """It is over: what still comes is wanted no more."""
+        self._now = None
+
+    def allowed(self, peer: str, header: Letter, stream: object) -> int | Skip:
+        """The bytes that are due after a header from a peer."""
+        due = self._attempts.get(header.tag, {}).get(peer)
+        if due is None:
+            raise Refused(f"{header.kind} of round {header.round + 1}, in which it has no part now")
+        total = due.allowed(header, stream)
+        return Skip(total) if isinstance(total, int) and header.tag != self._now else total
+
+
+def _clients_of(header: Letter) -> tuple[int, ...]:
     return header.clients if isinstance(header, WeightsHeader) else (header.client,)
-
-
-def skip(total: int) -> Skip:
-    """Let a message pass unread, unless it is absurdly large."""
-    if total > MOST_SKIPPED:
-        raise Refused(f"a message of {total:,} bytes for nobody")
-    return Skip(total)
 
 
 def _check_tensors(
@@ -126,10 +153,3 @@ def _check_tensors(
 def _show(header: TensorHeader) -> str:
     name = f"{header.layer}.{header.key} " if isinstance(header, NamedTensor) else ""
     return f"{name}{header.dtype} {list(header.shape)}"
-
-
-def weights_due(
-    layers: Mapping[str, tuple[NamedTensor, ...]], names: Iterable[str]
-) -> tuple[NamedTensor, ...]:
-    """What a message with these layers must say of its tensors."""
-    return tuple(tensor for name in names for tensor in layers[name])

@@ -82,9 +82,11 @@ class Networked:
     async def _fleet(self) -> Fleet:
         names = self._task.clients
         if not self._here():
+            self.rounds.readmit()
+        if not self._here():
             self._log.warn("waiting", reason="no device is connected")
             await self._crew.wait_until(self._here)
-        here, broken = tuple(self._here()), frozenset(self.rounds.broken)
+        here, broken = tuple(self._here()), self.rounds.broken
         if self._last is None or self._last[0] != (here, broken):
             everybody = len(here) == len(names) and not broken
             fleet = self._whole if everybody else _part(self._whole, here, broken)
@@ -92,7 +94,7 @@ class Networked:
         return self._last[1]
 
     def _here(self) -> list[str]:
-        joined = set(self._crew.joined())
+        joined = set(self._crew.joined()) - self.rounds.left_out.keys()
         return [name for name in self._whole.names if name in joined]
 
     def run_round(self, plan: Round, on_epoch: OnEpoch = quiet) -> Trained:

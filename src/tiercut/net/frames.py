@@ -10,6 +10,7 @@ what a peer wrote reaches a log only short and printable.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from struct import Struct
@@ -38,12 +39,24 @@ Piece = bytes | bytearray | memoryview
 """Bytes of a payload; a view is one of single bytes, as `tensors.payload_of` gives them."""
 
 
+def printable(reason: str) -> str:
+    """Words of anybody's, short enough for a log and without what a terminal would act upon."""
+    return "".join(c if c.isprintable() else "?" for c in reason[:MOST_REASON])
+
+
 class Refused(Exception):
     """A peer sent what it must not send; the reason is fit for a log."""
 
     def __init__(self, reason: str) -> None:
-        printable = (c if c.isprintable() else "?" for c in reason[:MOST_REASON])
-        super().__init__("".join(printable))
+        super().__init__(printable(reason))
+
+
+class Later(Exception):
+    """A message that is due soon: its frame may be fed again when `time` has come."""
+
+    def __init__(self, time: asyncio.Event) -> None:
+        super().__init__("not yet")
+        self.time = time
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
 
@@ -42,6 +43,9 @@ OPERATOR = "operator"
 
 LONGEST_NAME = 63
 """What a label of a host name may have: a node's name stands where TLS looks for one."""
+
+MOST_KNOWN = 1000
+"""Certificates that are kept in mind."""
 
 _NAME = re.compile(
     r"(?![0-9.]*\.[0-9.]*\Z)"  # TLS would take it for an address
@@ -170,6 +174,15 @@ def _is_signed_by(certificate: x509.Certificate, ca: x509.Certificate) -> bool:
     return True
 
 
+def _read_signed(ca: x509.Certificate, pem: bytes) -> x509.Certificate | str:
+    """A certificate of the CA, or what it is instead."""
+    try:
+        certificate = parse_certificate(pem, "the peer")
+    except InputError:
+        return "not a certificate"
+    return certificate if _is_signed_by(certificate, ca) else "not of this CA"
+
+
 def _name_of(certificate: x509.Certificate, source: str) -> str:
     attributes = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     names = [str(attribute.value) for attribute in attributes]
@@ -206,15 +219,14 @@ class Revoked:
         self._lock = Lock()
         self._stamp = _stamp(path)
         self._list = _read_list(path, self._ca)
+        # A peer is asked again and again, and its signature stays what it is.
+        self._signed = lru_cache(MOST_KNOWN)(partial(_read_signed, self._ca))
 
     def refuses(self, certificate_pem: bytes) -> str | None:
         """Why a certificate is refused, in a few words; None if it is not."""
-        try:
-            certificate = parse_certificate(certificate_pem, "the peer")
-        except InputError:
-            return "not a certificate"
-        if not _is_signed_by(certificate, self._ca):
-            return "not of this CA"
+        certificate = self._signed(certificate_pem)
+        if isinstance(certificate, str):
+            return certificate
         if certificate.serial_number in self._in_force().serials:
             return "revoked"
         return _untimely(certificate, datetime.now(UTC))

@@ -10,6 +10,7 @@ from tiercut.data.dataset import Dataset, Split
 from tiercut.engines.optimiser import Optimiser
 from tiercut.engines.task import Examples, Task, build_initial
 from tiercut.errors import InputError
+from tiercut.net.frames import Refused
 from tiercut.net.messages import Job
 from tiercut.scenario import Scenario
 from tiercut.schemes import Part, Scheme, find_scheme
@@ -60,6 +61,8 @@ def make_task(job: Job, name: str, load: Load) -> Task:
     seeds = Seeds(job.seed)
     model = build_initial(job.model, seeds, classes=job.classes, input_shape=job.input_shape)
     own = load(job.classes, model.input_shape)
+    if {len(job.mean), len(job.std)} != {model.input_shape[0]}:
+        raise Refused("a job whose samples are normalised as if they had other channels")
     intervals = {Part.AGGREGATOR: job.aggregator_interval, Part.SERVER: job.server_interval}
     return Task(
         model=model,

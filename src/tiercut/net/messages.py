@@ -15,24 +15,55 @@ from pydantic import Field, TypeAdapter
 
 from tiercut.documents import Document
 from tiercut.net.frames import reader
-from tiercut.net.tensors import TensorHeader
-from tiercut.scenario import Interval, Wire
+from tiercut.net.tensors import MOST_DIMENSIONS, TensorHeader
+from tiercut.scenario import MOST_EXAMPLES, Interval, Wire
 
 PROTOCOL = 1
 """Nodes of another protocol are refused."""
+MOST_CLASSES = 2**16
+"""A device builds the last layer that a server asks for, and must have room for it."""
 
 Count = Annotated[int, Field(ge=0, lt=2**62)]
+Some = Annotated[int, Field(ge=1, le=MOST_EXAMPLES)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,63}$")]
-Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
+# No controls, and nothing that turns the direction of what is shown after it.
+Words = Annotated[
+    str,
+    Field(
+        max_length=1000,
+        pattern=r"^[^\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]*$",
+    ),
+]
+# Neither a path nor a scheme, which gRPC would take for other kinds of addresses.
+HostPort = Annotated[
+    str,
+    Field(
+        max_length=300,
+        pattern=r"^(\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?\]|[A-Za-z0-9._-]+):[0-9]{1,5}$",
+    ),
+]
 Amount = Annotated[float, Field(ge=0)]
+# What no machine exceeds; a plan made with these is still made of finite numbers.
+Throughput = Annotated[float, Field(ge=1, le=1e18)]
+Rate = Annotated[float, Field(ge=1, le=1e15)]
+Shape = Annotated[
+    tuple[Annotated[int, Field(ge=1, lt=2**31)], ...], Field(max_length=MOST_DIMENSIONS)
+]
+Channels = Annotated[tuple[float, ...], Field(min_length=1, max_length=1000)]
+Deviations = Annotated[
+    tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1, max_length=1000)
+]
+Traffic = Annotated[
+    str, Field(pattern=r"^[a-z]{1,20} (client|aggregator|server) (client|aggregator|server)$")
+]
 
 
 class Job(Document):
     """What is trained and how: what a node needs beside its own data to build its parts."""
 
     model: Words
-    input_shape: tuple[int, ...] | None
-    classes: int = Field(ge=2, lt=2**31)
+    input_shape: Shape | None
+    classes: int = Field(ge=2, le=MOST_CLASSES)
     scheme: Words
     aggregator_interval: Interval | None
     server_interval: Interval | None
@@ -40,14 +71,14 @@ class Job(Document):
     rate: float = Field(gt=0)
     momentum: Amount
     weight_decay: Amount
-    batch: int = Field(ge=1, lt=2**62)
-    epochs: int = Field(ge=1, lt=2**62)
+    batch: Some
+    epochs: Some
     seed: Count
     head: Literal["flat", "pooled"] | None
     wire: Wire
     augment: bool
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
+    mean: Channels
+    std: Deviations
 
 
 # ------------------------------------------------------------------------- control, from the nodes
@@ -60,22 +91,22 @@ class Hello(Document):
     protocol: Count
     version: Words
     """Of tiercut, for people."""
-    address: Words
-    """Where other nodes reach it, as host:port."""
+    address: HostPort
+    """Where other nodes reach it."""
 
 
 class Stock(Document):
     """How much data a node has for the job."""
 
     kind: Literal["stock"] = "stock"
-    examples: int = Field(ge=1, lt=2**62)
+    examples: Some
 
 
 class Capacity(Document):
     """How fast a node computes."""
 
     kind: Literal["capacity"] = "capacity"
-    throughput: float = Field(gt=0)
+    throughput: Throughput
 
 
 class LinkRate(Document):
@@ -83,7 +114,7 @@ class LinkRate(Document):
 
     kind: Literal["link-rate"] = "link-rate"
     peer: Name
-    rate: Annotated[float, Field(gt=0)] | None
+    rate: Rate | None
 
 
 class Heartbeat(Document):
@@ -124,7 +155,8 @@ class Finished(Tagged):
     kind: Literal["finished"] = "finished"
     loss: float | None
     """None where it is no finite number."""
-    sent: dict[Words, Count] = Field(max_length=16)
+    sent: dict[Traffic, Count] = Field(max_length=16)
+    """By kind of message, sender's and receiver's role."""
 
 
 FromNode = Hello | Stock | Capacity | LinkRate | Heartbeat | Ready | Cut | Finished
@@ -152,7 +184,8 @@ class MeasureLink(Document):
 
     kind: Literal["measure-link"] = "measure-link"
     peer: Name
-    address: Words
+    address: HostPort | Literal[""]
+    """Empty for the server, to which there is a stream already."""
 
 
 class Member(Document):
@@ -160,9 +193,9 @@ class Member(Document):
 
     client: Count
     name: Name
-    examples: int = Field(ge=1, lt=2**62)
+    examples: Some
     first_step: Count
-    attends: int = Field(ge=1, lt=2**62)
+    attends: Some
     aggregator_layer: int = Field(ge=1, lt=2**31)
     cut_layer: int = Field(ge=1, lt=2**31)
 
@@ -175,7 +208,7 @@ class Begin(Tagged):
     aggregator: Count
     """Who runs this node's middle layers, by number, name and address; itself maybe."""
     aggregator_name: Name
-    aggregator_address: Words
+    aggregator_address: HostPort
     members: tuple[Member, ...]
     """Whose middle layers this node runs; maybe nobody's."""
     taking_part: tuple[Count, ...]
@@ -262,7 +295,7 @@ class Probed(Document):
     """How fast probes arrived, in bytes per second."""
 
     kind: Literal["probed"] = "probed"
-    rate: float = Field(gt=0)
+    rate: Rate
 
 
 Data = ActivationsHeader | GradientsHeader | WeightsHeader | Probe | Probed

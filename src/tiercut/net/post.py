@@ -71,7 +71,7 @@ class Post:
         header, payload = write_letter(message, sender, receiver, tag, self._wire)
         self.bytes[f"{header.kind} {sender.role} {receiver.role}"] += sum(map(len, payload))
         if header.kind == "activations" and receiver.device in self._due:
-            self._due[receiver.device].gradients[header.client] = header.tensors[:-1]
+            self._due[receiver.device].expect(header.client, header.tensors[:-1])
         outbox = self._outbox(receiver.device)
         if outbox is not None:  # who is not to be reached is found out by who waits for it
             outbox.put(header, payload)

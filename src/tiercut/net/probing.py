@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from tiercut.net.frames import Refused
 from tiercut.net.messages import Probe, Probed
 from tiercut.net.workshop import Outbox
 
@@ -14,26 +15,31 @@ LONGEST = 30.0
 """Seconds after which a link counts as not there."""
 SHORTEST = 1e-6
 """Seconds that a clock can tell apart."""
+MOST_ANSWERS = 16
+"""That wait for a peer which asks on and does not listen."""
 
 
 class Meter:
-    """Times the probes that arrive on one stream."""
+    """Times the probes that arrive on one stream, and answers on it."""
 
-    def __init__(self) -> None:
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
         self._first: float | None = None
         self._bytes = 0
 
-    def take(self, probe: Probe, now: float) -> Probed | None:
-        """The answer to a probe, if it was the last one."""
+    def take(self, probe: Probe, now: float) -> None:
+        """Count a probe; the last one is answered."""
         if self._first is None:
             self._first = now  # its own bytes were on their way before anybody looked
         else:
             self._bytes += probe.bytes
         if probe.left:
-            return None
-        rate = max(self._bytes, 1) / max(now - self._first, SHORTEST)
+            return
+        if self._outbox.backlog >= MOST_ANSWERS:
+            raise Refused("measurements whose answers nobody reads")
+        rate = max(1.0, self._bytes / max(now - self._first, SHORTEST))
         self._first, self._bytes = None, 0
-        return Probed(rate=rate)
+        self._outbox.put(Probed(rate=rate))
 
 
 def send_probes(outbox: Outbox) -> None:

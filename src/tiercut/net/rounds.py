@@ -17,11 +17,19 @@ from tiercut.engines.schedule import Schedule, make_schedule
 from tiercut.engines.task import Brief, Measured, OnEpoch, Round, RoundLost, Trained
 from tiercut.engines.transport import SERVER as SERVER_NODE
 from tiercut.engines.transport import Activations, Address
+from tiercut.errors import InputError
 from tiercut.net.attempt import Attempt, Reactions
 from tiercut.net.crew import Crew
-from tiercut.net.due import Due, Flow, skip
-from tiercut.net.frames import Refused, Skip
-from tiercut.net.letters import Letter, Tag, check_labels, named_tensors, read_letter
+from tiercut.net.due import AccessList, Due, Flow
+from tiercut.net.frames import Refused, Skip, printable
+from tiercut.net.letters import (
+    Letter,
+    NotFinite,
+    Tag,
+    check_labels,
+    named_tensors,
+    read_letter,
+)
 from tiercut.net.logs import Log
 from tiercut.net.messages import (
     Abort,
@@ -38,11 +46,14 @@ from tiercut.net.messages import (
 from tiercut.net.post import Post
 from tiercut.net.rewind import Rewind
 from tiercut.net.shift import SERVER
-from tiercut.net.tensors import size
 from tiercut.net.workshop import Outbox, Workshop
 
 GRACE = 2.0
 """Seconds that every deadline has beside its multiple of what the plan predicts."""
+SETTLING = 0.5
+"""Seconds until a link that broke is known from a device that is gone."""
+MENDING = 60.0
+"""Seconds after which a link that broke is tried again."""
 
 
 class Rounds:
@@ -64,11 +75,17 @@ class Rounds:
         self.server = Server(task, SERVER_NODE, self.post)
         self._rewind = Rewind((self.server,), common.prototypes)
         self.attempt: Attempt | None = None
-        self._attempts = int(time.time())  # goes on counting after a restart
+        self._losses: Counter[str] = Counter()
+        self._access = AccessList()
+        self.left_out: dict[str, Refused] = {}
+        """Devices that sent in this round what they must not, or were too slow for it: it goes on,
+        or starts again, without them."""
+        self._attempts = int(time.time() * 1000)  # goes on counting after a restart
         self.stretch = 1.0
-        """How many times as long as predicted the last round took, at least 1."""
-        self.broken: set[frozenset[str]] = set()
-        """Pairs of devices that do not reach one another."""
+        """How many times as long as predicted the last round took without losing anybody who was
+        late, at least 1."""
+        self._broken: dict[frozenset[str], float] = {}
+        """Pairs of devices that did not reach one another, and until when that counts."""
 
     # --------------------------------------------------------------------------------- one attempt
 
@@ -78,18 +95,27 @@ class Rounds:
         tag = (plan.index, self._attempts)
         schedule = make_schedule(self._task, plan, steps)
         duties = self._duties(plan.placement, schedule)
-        due = self._due(tag, plan.placement, schedule, duties)
+        due = self._due(plan.placement, schedule, duties)
         attempt = self.attempt = Attempt(tag, plan.placement, schedule, due, self._reactions(tag))
+        self._access.begin(tag, {self._task.clients[n]: own for n, own in due.items()})
         try:
             trained = await self._run(attempt, plan, duties, on_epoch)
         except RoundLost:
-            self.stretch *= 2  # whatever was too slow gets more time
+            self._leave_out_late(attempt)
             self._say(attempt, Abort(round=tag[0], attempt=tag[1], reason="the round starts again"))
             raise
         finally:
             self.post.stop()
+            self._access.end()
             self.attempt = None
+            self._losses += attempt.losses
+        self.left_out.clear()
         return trained
+
+    @property
+    def losses(self) -> Counter[str]:
+        """How many clients were lost so far, by kind of reason."""
+        return self._losses + (Counter() if self.attempt is None else self.attempt.losses)
 
     async def _run(
         self,
@@ -100,11 +126,13 @@ class Rounds:
     ) -> Trained:
         loop = asyncio.get_running_loop()
         began = time.monotonic()
-        for n in sorted(attempt.present):
-            if self._outbox(n) is None:
-                attempt.lose(n, "it is not connected")
+        gone = [self._task.clients[n] for n in sorted(attempt.present) if self._outbox(n) is None]
+        if gone:  # nothing is lost yet with another plan
+            raise RoundLost(f"{gone[0]} left before it began")
+        # Those of now: who connects again has no part in this attempt, and must be sent nothing.
+        ways = {n: self._outbox(n) for n in attempt.present}
         self._send_begin(attempt, plan.placement)
-        await self._workshop.do(partial(self._begin, attempt, duties))
+        await self._workshop.do(partial(self._begin, attempt, duties, ways))
         limits = _Limits(plan.expected, self._patience * self.stretch, attempt.schedule.epochs)
         await attempt.wait(
             lambda: attempt.present <= attempt.ready,
@@ -141,7 +169,7 @@ class Rounds:
             bytes=self._bytes(attempt),
             lost=len(attempt.lost),
         )
-        if plan.expected is not None:
+        if plan.expected is not None and not attempt.late:
             self.stretch = max(1.0, measured.seconds / plan.expected.round)
         return self._sum_up(attempt, measured)
 
@@ -178,13 +206,12 @@ class Rounds:
 
     def _due(
         self,
-        tag: Tag,
         placement: Placement,
         schedule: Schedule,
         duties: Mapping[int, tuple[Duty, Duty, Duty]],
     ) -> dict[int, Due]:
         """What each device may send: its clients' activations at the cut, and its layers."""
-        due = {n: Due(tag, weights={"client": {}, "aggregator": {}}) for n in schedule.turns}
+        due = {n: Due(weights={"client": {}, "aggregator": {}}) for n in schedule.turns}
         for n, (own, served, _) in duties.items():
             k = int(placement.aggregator_of[n])
             shape = self._task.shapes[int(placement.cut_layers[n]) - 1]
@@ -213,25 +240,27 @@ class Rounds:
         for n in sorted(attempt.present):
             k = attempt.aggregator_of[n]
             name = self._task.clients[k]
-            server = self._crew.peers.get(name)
-            if server is None:  # it has just left, and the attempt knows
-                continue
             begin = Begin(
                 round=attempt.tag[0],
                 attempt=attempt.tag[1],
                 own=members[n],
                 aggregator=k,
                 aggregator_name=name,
-                aggregator_address=server.hello.address,
+                aggregator_address=self._crew.peers[name].hello.address,
                 members=tuple(members[m] for m in turns if attempt.aggregator_of[m] == n),
                 taking_part=tuple(sorted(turns)),
             )
             self._tell(n, begin)
 
-    def _begin(self, attempt: Attempt, duties: Mapping[int, tuple[Duty, Duty, Duty]]) -> None:
+    def _begin(
+        self,
+        attempt: Attempt,
+        duties: Mapping[int, tuple[Duty, Duty, Duty]],
+        ways: Mapping[int, Outbox | None],
+    ) -> None:
         """On the workshop's thread: take up the round, and send everybody its weights."""
         self._rewind.start(attempt.schedule.round)
-        self.post.begin(attempt.tag, self._outbox, attempt.due)
+        self.post.begin(attempt.tag, ways.get, attempt.due)
         self.server.begin({n: parts[2] for n, parts in duties.items()}, attempt.schedule)
         self.server.start_from(self._common.layers)
         for n in attempt.schedule.turns:
@@ -248,7 +277,7 @@ class Rounds:
         def note(client: int, reason: str) -> None:
             name = self._task.clients[client]
             self._log.warn("lost", node=name, round=tag[0] + 1, reason=reason)
-            self._tell(client, Abort(round=tag[0], attempt=tag[1], reason=reason[:200]))
+            self._tell(client, Abort(round=tag[0], attempt=tag[1], reason=printable(reason)))
 
         return Reactions(
             forget=lambda n: self._workshop.add(partial(self._drop, tag, n)),
@@ -285,18 +314,42 @@ class Rounds:
         elif isinstance(message, Finished):
             attempt.on_finished(n, message)
         else:
-            if message.peer in self._numbers and message.peer != name:
-                self.broken.add(frozenset((name, message.peer)))
-            attempt.lose(n, f"{message.peer} is out of its reach: {message.reason}")
+            self._on_cut(attempt, n, message)
 
-    def allowed(self, name: str, header: Letter) -> int | Skip:
+    def _on_cut(self, attempt: Attempt, client: int, message: Cut) -> None:
+        """Go on without a device that does not reach its aggregator, if that one is still there."""
+        name = self._task.clients[client]
+        if message.peer == name or message.peer not in self._numbers:
+            attempt.lose(client, f"it failed: {message.reason}", "failed")
+            return
+        served = self._numbers[message.peer]
+        if attempt.aggregator_of.get(served) == client:
+            self._note_broken(name, message.peer)
+            attempt.lose(served, f"{name} refuses it: {message.reason}", "refused")
+            return
+
+        if message.peer in self._crew.peers:
+            self._note_broken(name, message.peer)
+
+        def conclude() -> None:
+            if attempt is self.attempt:
+                reason = f"{message.peer} is out of its reach: {message.reason}"
+                attempt.lose(client, reason, "unreachable")
+
+        asyncio.get_running_loop().call_later(SETTLING, conclude)
+
+    def _note_broken(self, *pair: str) -> None:
+        self._broken[frozenset(pair)] = time.monotonic() + MENDING
+
+    @property
+    def broken(self) -> frozenset[frozenset[str]]:
+        """Pairs of devices that do not reach one another, as far as is known."""
+        now = time.monotonic()
+        return frozenset(pair for pair, end in self._broken.items() if now < end)
+
+    def allowed(self, name: str, header: Letter, stream: object) -> int | Skip:
         """See Listener."""
-        attempt, n = self.attempt, self._numbers.get(name)
-        if attempt is not None and n is not None and n in attempt.present:
-            return attempt.due[n].allowed(header)
-        if header.attempt > self._attempts:
-            raise Refused(f"{header.kind} for round {header.round}, which has not begun")
-        return skip(sum(map(size, header.tensors)))
+        return self._access.allowed(name, header, stream)
 
     async def on_letter(self, name: str, header: Letter, payload: memoryview) -> None:
         """See Listener."""
@@ -313,16 +366,38 @@ class Rounds:
             if isinstance(message, Activations):
                 check_labels(message.labels, self._task.classes)
         except Refused as refused:
-            self._log.warn("refused", peer=name, reason=str(refused))
-            loop.call_soon_threadsafe(attempt.lose, self._numbers[name], str(refused))
+            self._log.warn("refused", peer=name, what="data", reason=str(refused))
+            loop.call_soon_threadsafe(self.on_refused, name, refused)
+            loop.call_soon_threadsafe(attempt.lose, self._numbers[name], str(refused), "refused")
             return
         self.post.delivery(attempt.tag, SERVER_NODE, message)()
         if isinstance(header, WeightsHeader):
             loop.call_soon_threadsafe(attempt.on_upload, header.part, header.clients)
 
+    def on_refused(self, name: str, refused: Refused) -> None:
+        """See Listener."""
+        self.left_out[name] = refused
+
+    def _leave_out_late(self, attempt: Attempt) -> None:
+        """Start again without those who were too slow; should all have been, with more time."""
+        for n in attempt.late:
+            self.left_out.setdefault(self._task.clients[n], Refused("too slow"))
+        if attempt.late and not attempt.present:
+            self.stretch *= 2
+
+    def readmit(self) -> None:
+        """Nobody but those who were left out is there: try again, unless most have diverged."""
+        diverged = [n for n, refused in self.left_out.items() if isinstance(refused, NotFinite)]
+        if 2 * len(diverged) > len(self._numbers):
+            raise InputError(
+                f"training diverged: what {len(diverged)} of {len(self._numbers)} devices compute"
+                f" is not finite any more; lower rate in [training]; the rounds before are kept"
+            )
+        self.left_out.clear()
+
     def on_left(self, name: str, reason: str) -> None:
         """See Listener."""
-        self.broken = {pair for pair in self.broken if name not in pair}
+        self._broken = {pair: end for pair, end in self._broken.items() if name not in pair}
         if self.attempt is not None and name in self._numbers:
             self.attempt.lose(self._numbers[name], reason)
 

@@ -9,20 +9,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tiercut import __version__
 from tiercut.data import Dataset
 from tiercut.data.progress import Progress, silent
 from tiercut.documents import to_json, write_text
 from tiercut.engines.task import RemoteTask
 from tiercut.errors import InputError
 from tiercut.fleet import Fleet, read_fleet
+from tiercut.models.profile import Profile, read_profile
 from tiercut.models.trace import trace
 from tiercut.net.engine import LoopThread, Networked
 from tiercut.net.job import make_job
-from tiercut.net.logs import Log
+from tiercut.net.logbook import Logbook
+from tiercut.net.logs import Level, Log
 from tiercut.net.reception import Reception
+from tiercut.net.standing import devices_now
+from tiercut.net.status import State, Status
 from tiercut.net.streams import Security
 from tiercut.net.survey import DeviceLost, survey
-from tiercut.net.throughput import measure_throughput
+from tiercut.net.tally import Tally
+from tiercut.net.throughput import Timing, as_timed, measure_throughput
 from tiercut.net.workshop import Workshop
 from tiercut.scenario import Scenario
 from tiercut.schemes import Scheme
@@ -68,8 +74,8 @@ class Site:
         self._job = make_job(scenario, venture.scheme, venture.data)
         self._security = security
         self._engine: Networked | None = None
-        self.state = "gathering"
-        self._facts: dict[str, Any] = {}
+        self.state: State = "gathering"
+        self._tally = Tally()
 
     @contextmanager
     def open_at(self, listen: str) -> Iterator[str]:
@@ -89,6 +95,10 @@ class Site:
             self._log("listening", address=address, scenario=self._venture.scenario.name)
             yield address
             farewell = "training is over"
+        except BaseException as problem:
+            level: Level = "error" if isinstance(problem, Exception) else "info"
+            self._log("stopped", level, reason=str(problem) or type(problem).__name__)
+            raise
         finally:
             self._thread.run(self._reception.stop(farewell))
             self._workshop.close()
@@ -100,30 +110,40 @@ class Site:
             self._engine.rounds.attempt.give_up(f"{type(problem).__name__}: {problem}")
 
     def status(self) -> Mapping[str, Any]:
-        """How things stand, as JSON."""
-        crew = self._reception.crew
-        attempt = None if self._engine is None else self._engine.rounds.attempt
-        return {
-            "version": 1,
-            "scenario": self._venture.scenario.name,
-            "scheme": self._venture.scheme.name,
-            "state": self.state,
-            "expected": self._venture.clients,
-            **self._facts,
-            "round": None if attempt is None else attempt.tag[0] + 1,
-            "epochs": None if attempt is None else attempt.epochs,
-            "devices": [
-                {
-                    "name": name,
-                    "address": peer.hello.address,
-                    "version": peer.hello.version,
-                    "examples": peer.examples,
-                    "joined": peer.joined,
-                }
-                for name, peer in sorted(crew.peers.items())
-            ],
-            "refusals": dict(self._reception.refusals),
-        }
+        """How things stand, as JSON; see Status. On the event loop."""
+        return self._status().model_dump(mode="json")
+
+    def ask_status(self) -> Status:
+        """How things stand, from any other thread."""
+
+        async def ask() -> Status:
+            return self._status()
+
+        return self._thread.run(ask())
+
+    def _status(self) -> Status:
+        venture, reception, tally = self._venture, self._reception, self._tally
+        rounds = None if self._engine is None else self._engine.rounds
+        attempt = None if rounds is None else rounds.attempt
+        return Status(
+            tiercut=__version__,
+            scenario=venture.scenario.name,
+            scheme=venture.scheme.name,
+            state=self.state,
+            expected=venture.clients,
+            rounds=venture.scenario.training.rounds,
+            done=tally.done,
+            round=None if attempt is None else attempt.tag[0] + 1,
+            epochs=venture.scenario.training.epochs,
+            epoch=None if attempt is None else attempt.epochs,
+            last=tally.last_round,
+            devices=devices_now(reception.crew, reception.roster or (), attempt),
+            trained=tally.trained,
+            restarts=tally.restarts,
+            bytes=tally.bytes,
+            losses={} if rounds is None else dict(rounds.losses),
+            refusals=dict(reception.refusals),
+        )
 
     # ------------------------------------------------------------------------------------ the run
 
@@ -143,8 +163,9 @@ class Site:
         fleet = read_fleet(folder.fleet) if resume and folder.fleet.exists() else None
         fleet = self._thread.run(self._gather(fleet, progress))
         if not (resume and folder.fleet.exists()):
+            write_text(folder.profile, to_json(self._profile.to_dict()))
             write_text(folder.fleet, to_json(fleet.to_dict()))
-        setting = self._setting(fleet)
+        setting = self._setting(fleet, read_profile(folder.profile))
         self._engine = Networked(
             setting.task,
             fleet,
@@ -164,7 +185,7 @@ class Site:
                 resume=resume,
                 overwrite=overwrite,
                 command=command,
-                observers=observers,
+                observers=[self._tally, Logbook(self._log), *observers],
                 live=self._engine,
             )
         finally:
@@ -181,8 +202,8 @@ class Site:
             names = crew.joined()[:wanted]
             self.state = "measuring"
             try:
-                throughput = await self._workshop.do(self._own_throughput)
-                fleet = await survey(crew, names, throughput, progress)
+                timing = await self._workshop.do(self._time_layers)
+                fleet = await survey(crew, names, timing.throughput, progress)
             except DeviceLost as lost:
                 self._log.warn("measured again", reason=f"{lost} went away meanwhile")
                 self.state = "gathering"
@@ -215,13 +236,16 @@ class Site:
             missing = sorted(set(names) - set(crew.joined()))
             self._log.warn("going on without", devices=missing)
 
-    def _own_throughput(self) -> float:
-        """How fast the server itself computes."""
+    def _time_layers(self) -> Timing:
+        """How fast the server itself computes, and which layers take how much of the time."""
         terms = agreed_terms(self._venture.scenario, self._venture.scheme, self._venture.data)
         model, batch, optimiser = terms["model"], terms["batch"], terms["optimiser"]
-        return measure_throughput(model, trace(model), batch, optimiser).throughput
+        counted, given = trace(model), self._venture.scenario.model.profile
+        timing = measure_throughput(model, counted, batch, optimiser)
+        self._profile = as_timed(counted, timing) if given is None else read_profile(given)
+        return timing
 
-    def _setting(self, fleet: Fleet) -> Setting:
+    def _setting(self, fleet: Fleet, profile: Profile) -> Setting:
         venture = self._venture
         task = RemoteTask(
             **agreed_terms(venture.scenario, venture.scheme, venture.data),
@@ -229,5 +253,6 @@ class Site:
             held=tuple(fleet.examples.tolist()),
         )
         planner = build_planner(venture.scenario, task, venture.solver)
+        planner = replace(planner, work=replace(planner.work, profile=profile))
         test = examples_of(venture.data, venture.data.test)
         return Setting(venture.scenario, task, test, fleet, planner)

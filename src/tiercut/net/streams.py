@@ -7,14 +7,25 @@ peers are believed, which is for one machine alone.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from tiercut.documents import Document
 from tiercut.errors import InputError, MissingError
-from tiercut.net.frames import MOST_HEADER, MOST_PAYLOAD, Assembler, Piece, Refused, Skip, encode
+from tiercut.net.frames import (
+    MOST_HEADER,
+    MOST_PAYLOAD,
+    Assembler,
+    Later,
+    Piece,
+    Refused,
+    Skip,
+    encode,
+)
 
 try:
     import grpc
@@ -24,22 +35,28 @@ except ModuleNotFoundError:  # pragma: no cover - the tests have it
         "the network runtime needs gRPC; install it with `pip install 'tiercut[net]'`"
     ) from None
 
-from tiercut.net.identity import Credentials, Revoked
+from tiercut.net.identity import Credentials, Revoked, check_name
 
 SERVICE = "tiercut.Node"
 NAME_KEY = "tiercut-node"
 """Where callers say their name when there are no certificates."""
 
-_ROOM = 4 * (MOST_HEADER + MOST_PAYLOAD)
+MOST_MESSAGE = 4 * (MOST_HEADER + MOST_PAYLOAD)
 """Frames above our own limit and below this one are refused by us, with a reason in the log."""
 _OPTIONS = (
-    ("grpc.max_receive_message_length", _ROOM),
-    ("grpc.max_send_message_length", _ROOM),
+    ("grpc.max_receive_message_length", MOST_MESSAGE),
+    ("grpc.max_send_message_length", MOST_MESSAGE),
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    # Who connects and says nothing is not waited for, and one connection carries few streams.
+    ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.max_connection_idle_ms", 60_000),
+    ("grpc.max_concurrent_streams", 16),
+    # Devices in one process would share a connection to the server else.
+    ("grpc.use_local_subchannel_pool", 1),
     ("grpc.so_reuseport", 0),  # two servers on one port is a mistake, not a wish
     ("grpc.enable_retries", 0),
     # Peers may be addressed through no proxy, whatever the environment says.
@@ -105,7 +122,7 @@ class MutualTLS:
         names, pem = about.get("x509_common_name"), about.get("x509_pem_cert")
         if not names or not pem:
             raise Refused("a caller without a certificate")
-        name = str(names[0], errors="replace")
+        name = _checked(str(names[0], errors="replace"))
         reason = self.revoked.refuses(pem[0])
         if reason is not None:
             raise Refused(f"the certificate of {name} is {reason}")
@@ -120,25 +137,36 @@ class Insecure:
 
     def listen(self, server: grpc.aio.Server, address: str) -> int:
         """See Security."""
-        host = address.rpartition(":")[0]
-        if host not in ("127.0.0.1", "localhost", "[::1]"):
-            raise InputError(
-                f"--insecure listens on this machine alone, and {address} is not 127.0.0.1; make"
-                f" certificates with `tiercut certs` and give --certs instead"
-            )
+        self._check(address)
         return _bind(lambda: server.add_insecure_port(address), address)
 
     def channel(self, address: str, peer: str) -> grpc.aio.Channel:
         """See Security."""
+        self._check(address)
         return grpc.aio.insecure_channel(address, options=_OPTIONS)
+
+    def _check(self, address: str) -> None:
+        if address.rpartition(":")[0] not in ("127.0.0.1", "localhost", "[::1]"):
+            raise InputError(
+                f"--insecure is for one machine alone, and {address} is not 127.0.0.1; make"
+                f" certificates with `tiercut certs` and give --certs instead"
+            )
 
     def caller(self, context: Any) -> str:
         """See Security."""
         told = dict(context.invocation_metadata() or ())
         name = told.get(NAME_KEY)
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str):
             raise Refused("a caller without a name")
-        return name
+        return _checked(name)
+
+
+def _checked(name: str) -> str:
+    try:
+        check_name(name)
+    except InputError:
+        raise Refused("a caller whose name is none of a node") from None
+    return name
 
 
 def _bind(add: Callable[[], int], address: str) -> int:
@@ -159,7 +187,13 @@ def new_server(handlers: dict[str, Callable[[Any], Any]]) -> grpc.aio.Server:
 
     def as_grpc(handle: Callable[[Any], Any]) -> Any:
         async def call(_: Any, context: Any) -> None:
-            await handle(context)
+            # A stream that is ended is no accident; gRPC would print where it was.
+            with suppress(asyncio.CancelledError):
+                # Else gRPC begins with the first message; and if the stream ends while that one is
+                # under way, it begins again, which fails, and the peer never hears of the end.
+                await context.send_initial_metadata(())
+                # In a task of its own: who ends it may do so when gRPC's is at its end by itself.
+                await asyncio.ensure_future(handle(context))
 
         return grpc.stream_stream_rpc_method_handler(call)
 
@@ -175,6 +209,12 @@ def open_stream(channel: grpc.aio.Channel, method: str, name: str) -> Any:
     return call(metadata=((NAME_KEY, name),))
 
 
+def ask_once(channel: grpc.aio.Channel, method: str, name: str) -> Any:
+    """A call that says nothing to a method and waits for one answer; `name` is who calls."""
+    call = channel.unary_unary(f"/{SERVICE}/{method}")
+    return call(b"", metadata=((NAME_KEY, name),))
+
+
 # ------------------------------------------------------------------------------------ conversations
 
 
@@ -186,6 +226,14 @@ class Arrival(Generic[H]):
     payload: memoryview | None
     began: float
     """When its first frame was here, on this machine's own clock."""
+
+
+_OVER = (asyncio.InvalidStateError, grpc.aio.UsageError, grpc.aio.InternalError)
+"""What gRPC raises where somebody writes to a stream that is over."""
+
+
+class Gone(Exception):
+    """The other end of a stream has ended it."""
 
 
 class Conversation(Generic[H]):
@@ -201,12 +249,18 @@ class Conversation(Generic[H]):
         self.peer = peer
         self.heard = time.monotonic()
         """When the peer last said anything."""
+        self.sent = self.received = 0
+        """Bytes of frames, until now."""
         self._stream, self._assembler = stream, Assembler(parse, allowed)
 
     async def send(self, header: Document, payload: Sequence[Piece] = ()) -> None:
         """Send one message; only one task at a time may."""
         for frame in encode(header, payload):
-            await self._stream.write(frame)
+            try:
+                await self._stream.write(frame)
+            except _OVER:
+                raise Gone(f"{self.peer} ended the conversation") from None
+            self.sent += len(frame)
 
     async def receive(self) -> AsyncIterator[Arrival[H]]:
         """Messages as they come, until the peer has no more to say."""
@@ -216,11 +270,20 @@ class Conversation(Generic[H]):
             if frame is grpc.aio.EOF:
                 return
             self.heard = time.monotonic()
+            self.received += len(frame)
             began = self.heard if began is None else began
-            whole = self._assembler.feed(frame)
+            whole = await self._feed(frame)
             if whole is not None:
                 yield Arrival(*whole, began)
                 began = None
+
+    async def _feed(self, frame: bytes) -> tuple[H, memoryview | None] | None:
+        """What a frame completes; the stream stands still while it is early."""
+        while True:
+            try:
+                return self._assembler.feed(frame)
+            except Later as early:
+                await early.time.wait()
 
 
 def no_payload(_: object) -> int:

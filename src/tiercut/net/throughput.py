@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -37,6 +37,35 @@ NOISE = 0
 """The seed of what the layers compute on: any will do, and torch's own randomness is left alone."""
 
 
+@dataclass(frozen=True)
+class Timing(Measurement):
+    """What was measured, and what every layer takes of a batch's time."""
+
+    layer_seconds: tuple[float, ...]
+
+
+def as_timed(profile: Profile, timing: Timing) -> Profile:
+    """The same work in all, divided among the layers as their times are.
+
+    Counted FLOP say little of layers that move much and compute little, such as first convolutions
+    and the last, wide layers: a node that has no others would be thought too fast by far. Since a
+    throughput is all work over all time, this makes every stretch of layers take what it was timed
+    at, wherever devices differ in how fast they are and not in what they are fast at.
+    """
+    spent = sum(timing.layer_seconds)
+    if not spent:  # calling them is all that there is to layers so small
+        return profile
+    a_second = float(profile.flops.sum()) / spent
+    layers = tuple(
+        layer.model_copy(update={"flops": seconds * a_second})
+        for layer, seconds in zip(profile.layers, timing.layer_seconds, strict=True)
+    )
+    # Not model_copy, which would keep the columns that were made of the old layers.
+    return Profile(
+        name=profile.name, parameters=profile.parameters, layers=layers, heads=profile.heads
+    )
+
+
 def measure_throughput(
     model: LayeredModel,
     profile: Profile,
@@ -45,7 +74,7 @@ def measure_throughput(
     *,
     seconds: float = 1.0,
     progress: Progress = silent,
-) -> Measurement:
+) -> Timing:
     """FLOP/s of this device on batches of `batch` samples, where `profile` says what a FLOP is.
 
     Takes about `seconds`, or as long as every layer needs to warm up and run twice, on as many
@@ -68,9 +97,10 @@ def measure_throughput(
             taken, values = _time_training({name: layer}, values, still, budget)
             times.append(taken)
             progress(index, model.depth)
-    whole = calling + sum(max(taken - calling, 0.0) for taken in times)
+    own = tuple(max(taken - calling, 0.0) for taken in times)
+    whole = calling + sum(own)
     per_layer = tuple(w / t for w, t in zip(work.tolist(), times, strict=True))
-    return Measurement(throughput=float(work.sum()) / whole, layer_throughput=per_layer)
+    return Timing(float(work.sum()) / whole, per_layer, own)
 
 
 def _time_training(

@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from tiercut.documents import Document
@@ -44,11 +45,14 @@ class Room:
 
 
 class Workshop:
-    """Runs work one piece after another on a thread of its own."""
+    """Runs work one piece after another, on a thread of its own or one that nodes share."""
 
-    def __init__(self, on_failure: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, on_failure: Callable[[BaseException], None], shared: ThreadPoolExecutor | None = None
+    ) -> None:
         self.loop = asyncio.get_running_loop()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="workshop")
+        self._shared = shared is not None
+        self._pool = shared or ThreadPoolExecutor(1, thread_name_prefix="workshop")
         self._room = Room()
         self._on_failure = on_failure
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,7 +70,7 @@ class Workshop:
         await self._room.take(size)
         future = self._pool.submit(work)
         future.add_done_callback(self._check)
-        future.add_done_callback(lambda _: self.loop.call_soon_threadsafe(self._give, size))
+        future.add_done_callback(lambda _: self._tell(self._give, size))
 
     def _give(self, size: int) -> None:
         task = self.loop.create_task(self._room.give(size))
@@ -76,23 +80,34 @@ class Workshop:
     def _check(self, future: Future[None]) -> None:
         problem = None if future.cancelled() else future.exception()
         if problem is not None:
-            self.loop.call_soon_threadsafe(self._on_failure, problem)
+            self._tell(self._on_failure, problem)
+
+    def _tell(self, what: Callable[[T], None], value: T) -> None:
+        """Let the loop know something, unless it has ended: what is being done may outlive it."""
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(what, value)
 
     def close(self) -> None:
-        """Drop what waits; what is being done is finished."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Drop what waits on the own thread; what is being done is finished."""
+        if not self._shared:
+            self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Outbox:
     """Messages for one peer, sent in order by a task of the event loop."""
 
     def __init__(self, conversation: Conversation[Any], limit: int = MOST_WAITING) -> None:
-        self._conversation, self._limit = conversation, limit
+        self.conversation, self._limit = conversation, limit
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[tuple[Document, Sequence[Piece], int]] = asyncio.Queue()
         self._room = threading.Condition()
         self._waiting = 0
         self._closed = False
+
+    @property
+    def backlog(self) -> int:
+        """Messages that wait to be sent."""
+        return self._queue.qsize()
 
     def put(self, header: Document, payload: Sequence[Piece] = ()) -> None:
         """Add a message, from any thread but the loop's own where there is a payload."""
@@ -109,7 +124,7 @@ class Outbox:
         try:
             while True:
                 header, payload, size = await self._queue.get()
-                await self._conversation.send(header, payload)
+                await self.conversation.send(header, payload)
                 with self._room:
                     self._waiting -= size
                     self._room.notify_all()

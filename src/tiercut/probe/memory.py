@@ -16,6 +16,8 @@ from tiercut.models.trace import activation_shapes
 from tiercut.probe.trial import Trial
 from tiercut.units import show_size
 
+Chunk = tuple[int, ...]
+"""Cuts that are tried together."""
 USABLE = 0.7
 """The share of free memory that is counted on; estimates are rough and others need some too."""
 KEPT = 4
@@ -26,23 +28,36 @@ UNKNOWN = 4 * 2**30
 """What is taken to be free where nothing says."""
 
 
-def split_cuts(trial: Trial, cuts: Sequence[int], settings: Settings) -> list[tuple[int, ...]]:
-    """The cuts in chunks that fit into memory.
+def split_cuts(
+    trial: Trial,
+    cuts: Sequence[int],
+    settings: Settings,
+    at_once: int = 1,
+    memory: int | None = None,
+) -> list[Chunk]:
+    """The cuts in chunks that fit into memory: `memory` bytes, or what is free on this machine.
 
     A GPU is given as many as fit. A CPU gains nothing by more than keep its cores busy, and the
-    sooner a chunk ends, the less is lost when somebody stops the probe.
+    sooner a chunk ends, the less is lost when somebody stops the probe. Where chunks are tried
+    `at_once`, there is one for each.
     """
-    most = len(cuts)
+    most, free = -(-len(cuts) // at_once), free_bytes(settings.device)
     if settings.device.type == "cpu":
-        most = -(-BUSY * settings.threads // len(trial.clients))
-    return into_chunks(cuts, _estimate(trial, cuts, settings), free_bytes(settings.device), most)
+        most = min(most, -(-BUSY * settings.threads // len(trial.clients)))
+        free = free if memory is None else memory
+    return into_chunks(cuts, _estimate(trial, cuts, settings), free, most)
+
+
+def host_bytes(trial: Trial, chunk: Chunk, settings: Settings) -> int:
+    """What a chunk takes of the memory that is not a GPU's, about."""
+    return _estimate(trial, chunk, settings)(chunk) if settings.device.type == "cpu" else 0
 
 
 def into_chunks(
     cuts: Sequence[int], needed: Callable[[Sequence[int]], int], free: int, most: int
-) -> list[tuple[int, ...]]:
+) -> list[Chunk]:
     """The cuts in order, in chunks of at most `most` that need a usable share of `free` bytes."""
-    chunks: list[tuple[int, ...]] = []
+    chunks: list[Chunk] = []
     for cut in cuts:
         longer = (*chunks[-1], cut) if chunks else (cut,)
         if chunks and len(longer) <= most and needed(longer) <= USABLE * free:

@@ -1,20 +1,24 @@
-"""All cuts, a chunk at a time: what a chunk found is handed over at once, and never done again."""
+"""All cuts, in chunks: what a chunk found is handed over at once, and never done again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from typing import Any
 
+from tiercut.cluster.workers import Alone, Ended, Workers
 from tiercut.engines.build import find_settings
 from tiercut.errors import InputError
 from tiercut.models.trace import count_classes
 from tiercut.plan.problem import check_cuts, shallowest_cut
-from tiercut.probe.memory import split_cuts
-from tiercut.probe.result import Probe, results_of, with_results
+from tiercut.probe.memory import Chunk, host_bytes, split_cuts
+from tiercut.probe.result import Floats, Probe, results_of, with_results
 from tiercut.probe.training import try_cuts
 from tiercut.probe.trial import SCHEME, Trial
 from tiercut.scenario import EngineSection
 
+Results = dict[int, Floats]
+"""The accuracies [epochs, clients] of each cut."""
 Keep = Callable[[Probe], None]
 """Given what is known so far, after every chunk."""
 Progress = Callable[[int, int, str], None]
@@ -38,25 +42,52 @@ def run_probe(
     known: Probe | None = None,
     keep: Keep = keep_nothing,
     progress: Progress = silent,
+    workers: Workers | None = None,
 ) -> Probe:
     """Try the cuts that are not `known` from a probe of the same trial; its others stay in."""
     check_cuts(cuts, trial.model.depth, shallowest_cut(SCHEME.cost))
     facts = _facts(trial, engine, threshold)
     results = {} if known is None else _known(known, facts)
     missing = sorted(set(cuts) - set(results))
-    chunks = split_cuts(trial, missing, find_settings(engine))
-    total = len(chunks) * trial.epochs
-    for number, chunk in enumerate(chunks):
-        done, step = number * trial.epochs, f"cut {', '.join(map(str, chunk))}"
-        progress(done, total, step)
-
-        def on_epoch(epoch: int, done: int = done, step: str = step) -> None:
-            progress(done + epoch, total, step)
-
-        results |= try_cuts(trial, chunk, engine, on_epoch)
-        missing = missing[len(chunk) :]
-        keep(with_results({**facts, "missing": tuple(missing)}, results))
+    with closing(_try_all(trial, missing, engine, progress, workers or Alone())) as ends:
+        for ended in ends:
+            results |= ended.result()
+            missing = [cut for cut in missing if cut not in ended.item]
+            keep(with_results({**facts, "missing": tuple(missing)}, results))
     return with_results(facts, results)
+
+
+def _try_all(
+    trial: Trial, cuts: Sequence[int], engine: EngineSection, progress: Progress, workers: Workers
+) -> Generator[Ended[Chunk, Results], None, None]:
+    """The chunks of cuts as they end."""
+    settings = find_settings(engine)
+    chunks = split_cuts(trial, cuts, settings, workers.at_once, workers.memory)
+    done: dict[Chunk, int] = {}
+
+    def count(chunk: Chunk, epochs: int) -> None:
+        done[chunk] = epochs
+        busy = [one for one in done if done[one] < trial.epochs or one == chunk]
+        step = f"cut {', '.join(str(cut) for one in busy for cut in one)}"
+        progress(sum(done.values()), len(chunks) * trial.epochs, step)
+
+    return workers.do(
+        try_chunk,
+        (trial, engine),
+        chunks,
+        hear=count,
+        on_lost=lambda chunk, _: count(chunk, 0),
+        claim=lambda chunk: host_bytes(trial, chunk, settings),
+    )
+
+
+def try_chunk(
+    common: tuple[Trial, EngineSection], chunk: Chunk, say: Callable[[int], None]
+) -> Results:
+    """Try some cuts at once; says how many epochs are done."""
+    say(0)
+    trial, engine = common
+    return try_cuts(trial, chunk, engine, say)
 
 
 def _facts(trial: Trial, engine: EngineSection, threshold: float) -> dict[str, Any]:
@@ -74,7 +105,7 @@ def _facts(trial: Trial, engine: EngineSection, threshold: float) -> dict[str, A
     }
 
 
-def _known(known: Probe, facts: dict[str, Any]) -> dict[int, Any]:
+def _known(known: Probe, facts: dict[str, Any]) -> Results:
     """The results of an earlier probe, which must have been one of the same trial."""
     for key in ("model", "seed", "clients", "epochs", "held_out"):
         if getattr(known, key) != facts[key]:
@@ -87,4 +118,4 @@ def _known(known: Probe, facts: dict[str, Any]) -> dict[int, Any]:
             "the probe that is known already was made with other data, another model or other"
             " training settings; write to another file, or remove that one"
         )
-    return dict(results_of(known))
+    return results_of(known)

@@ -85,12 +85,13 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], about: dict[str, Any
             unfinished.unlink(missing_ok=True)
             raise
     except OSError as problem:
-        raise InputError(f"{path}: cannot be written: {problem.strerror}; {_ADVICE}") from None
+        raise InputError(f"{path}: cannot be written: {problem.strerror}; {ADVICE}") from None
     except SafetensorError as problem:
-        raise InputError(f"{path}: cannot be written: {problem}; {_ADVICE}") from None
+        raise InputError(f"{path}: cannot be written: {problem}; {ADVICE}") from None
 
 
-_ADVICE = "make room, then go on from the last checkpoint with --resume"
+ADVICE = "make room, then go on from the last checkpoint with --resume"
+"""To whoever has no room for a run's files."""
 
 
 def _sync(path: Path) -> None:

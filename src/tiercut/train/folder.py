@@ -3,6 +3,7 @@
 manifest.json        what was run, with what
 plan.json            the plan in force
 fleet.json           the devices as they were measured, where they were real
+profile.json         the model's layers as they were timed, where devices were real
 rounds.jsonl         the rounds' records
 log.jsonl            what happened, where devices were real
 checkpoints/         the newest states
@@ -55,6 +56,11 @@ class RunFolder:
     def fleet(self) -> Path:
         """The devices as they were measured, where they were real."""
         return self.path / "fleet.json"
+
+    @property
+    def profile(self) -> Path:
+        """The model's layers as they were timed, where devices were real."""
+        return self.path / "profile.json"
 
     @property
     def log(self) -> Path:

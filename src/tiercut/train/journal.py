@@ -10,6 +10,7 @@ from typing import Self
 
 from tiercut.documents import read_lines, write_text
 from tiercut.errors import InputError
+from tiercut.train.checkpoint import ADVICE
 from tiercut.train.record import Record
 
 
@@ -29,7 +30,9 @@ class Journal:
             os.fsync(self._file.fileno())
         except OSError as problem:
             self._file.truncate(end)
-            raise InputError(f"{self._path}: cannot be written: {problem.strerror}") from None
+            raise InputError(
+                f"{self._path}: cannot be written: {problem.strerror}; {ADVICE}"
+            ) from None
 
     def __enter__(self) -> Self:
         return self

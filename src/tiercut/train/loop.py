@@ -135,7 +135,7 @@ class _Training:
                 break
             except RoundLost as lost:
                 attempts += 1
-                told.on_warning(f"round {number} starts again: {lost}")
+                told.on_restart(number, str(lost))
         after = time.perf_counter()
         score = self._judge.score(self._engine.weights())
         _refuse_divergence(number, trained, score, self._setting.scenario.training.rate)

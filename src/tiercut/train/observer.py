@@ -38,6 +38,9 @@ class Observer:
     def on_replan(self, number: int, replanned: Replanned) -> None:
         """The fleet changed before round `number`, and there is a new plan."""
 
+    def on_restart(self, number: int, reason: str) -> None:
+        """An attempt at round `number` was given up, and the round starts again."""
+
     def on_epoch(self, number: int, epochs: int) -> None:
         """So many epochs of round `number` are done."""
 
@@ -68,6 +71,11 @@ class Everybody(Observer):
         """See Observer."""
         for observer in self._observers:
             observer.on_replan(number, replanned)
+
+    def on_restart(self, number: int, reason: str) -> None:
+        """See Observer."""
+        for observer in self._observers:
+            observer.on_restart(number, reason)
 
     def on_epoch(self, number: int, epochs: int) -> None:
         """See Observer."""

@@ -59,9 +59,11 @@ class Planner:
             kept, new = self._as_own(fleet, found.kept), self._as_own(fleet, found.new)
             return replace(found, kept=kept, new=new)
         kept = self.keep(fleet, old)
-        left = tuple(name for name in old.clients or () if name not in set(fleet.names))
+        before, now = old.clients or (), fleet.names
+        left = tuple(name for name in before if name not in set(now))
+        joined = tuple(name for name in now if name not in set(before))
         new = kept if self._is_alone(fleet) else self._solve(fleet)
-        return Replanned(kept, new, left, joined=())
+        return Replanned(kept, new, left, joined)
 
     def for_some(self, fleet: Fleet, old: PlanFile) -> Plan:
         """The plan for those of the fleet that take part; a given plan is only thinned out."""
@@ -70,13 +72,16 @@ class Planner:
         return self._solve(fleet)
 
     def keep(self, fleet: Fleet, old: PlanFile) -> Plan:
-        """The old plan for those who are there; who lost its aggregator serves itself."""
+        """The old plan for those who are there; who lost its aggregator serves itself.
+
+        On two tiers, who is new is cut as the first one is.
+        """
         if self.scheme.three_tiers:
             placement, _, _ = carry_over(old, fleet, IN_FORCE)
         else:
-            cuts = zip(old.clients or (), old.placement(IN_FORCE).cut_layers, strict=True)
-            cut_of = dict(cuts)
-            placement = Placement.two_tiers([cut_of[name] for name in fleet.names])
+            cuts = old.placement(IN_FORCE).cut_layers.tolist()
+            cut_of = dict(zip(old.clients or (), cuts, strict=True))
+            placement = Placement.two_tiers([cut_of.get(name, cuts[0]) for name in fleet.names])
         return self._price(fleet, placement, f"kept from {IN_FORCE}")
 
     def decided(self, plan: Plan, fleet: Fleet) -> PlanFile:

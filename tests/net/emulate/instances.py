@@ -1,13 +1,12 @@
 """Small fleets to emulate, and programs that talk over them."""
 
-import os
 import subprocess
 import sys
 
 import numpy as np
 
 from tiercut.fleet import Access, Between, Fleet
-from tiercut.net.emulate.throttle import throttle_obstacle
+from tiercut.net.emulate.throttle import find_throttle, throttle_obstacle
 
 RECEIVE = """
 import socket, sys, time
@@ -15,7 +14,8 @@ with socket.create_server((sys.argv[1], 0)) as server:
     print(server.getsockname()[1], flush=True)
     peer, _ = server.accept()
     with peer:
-        early, start, count = len(peer.recv(65536)), time.perf_counter(), 0
+        peer.recv(65536)
+        start, count = time.perf_counter(), 0
         while data := peer.recv(65536):
             count += len(data)
         print(count / (time.perf_counter() - start))
@@ -126,6 +126,5 @@ def still_there(names):
     """Those of these names that `ip netns` or the processors' cgroups still show."""
     listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
     shown = {line.split()[0] for line in listed.stdout.splitlines()}
-    for folder, inside, _ in os.walk("/sys/fs/cgroup"):
-        shown.update(inside if "cpu" in folder or folder == "/sys/fs/cgroup" else ())
-    return shown & set(names)
+    throttle = find_throttle()
+    return (shown | set(throttle.names() if throttle else ())) & set(names)

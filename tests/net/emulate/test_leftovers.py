@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,11 +21,13 @@ MAKER = """
 import subprocess, time
 from tests.net.emulate.instances import TRIO, shares
 from tests.net.emulate.test_leftovers import WAIT
+from tiercut.net.emulate.leftovers import passing_files
 from tiercut.net.emulate.network import EmulatedNetwork
 
-with EmulatedNetwork(TRIO, shares=shares()) as network:
+with passing_files() as files, EmulatedNetwork(TRIO, shares=shares()) as network:
     waiting = network.server.popen(WAIT, stdout=subprocess.PIPE, text=True)
-    print(waiting.pid, waiting.stdout.readline().strip(), *(h.namespace for h in network.hosts))
+    print(files, waiting.pid, waiting.stdout.readline().strip())
+    print(*(h.namespace for h in network.hosts))
     print(flush=True)
     time.sleep(1000)
 """
@@ -60,30 +63,34 @@ def test_a_failed_start_leaves_nothing():
 
 
 def made_elsewhere():
-    """A process that holds a network, with the processes in it and the names of its parts."""
+    """A process with a network: its files, the processes in it and the names of its parts."""
     maker = subprocess.Popen([sys.executable, "-c", MAKER], stdout=subprocess.PIPE, text=True)
-    first, second, *names = maker.stdout.readline().split()
+    files, first, second = maker.stdout.readline().split()
+    names = maker.stdout.readline().split()
+    assert Path(files).stat().st_mode & 0o777 == 0o700
     assert still_there(names) == set(names)
     assert is_running(first)
     assert is_running(second)
-    return maker, (first, second), names
+    return maker, Path(files), (first, second), names
 
 
 def test_ctrl_c_leaves_nothing():
-    maker, inside, names = made_elsewhere()
+    maker, files, inside, names = made_elsewhere()
     with maker:
         maker.send_signal(signal.SIGINT)
+    assert not files.exists()
     assert not any(map(is_running, inside))
     assert still_there(names) == set()
 
 
 def test_what_a_killed_maker_left_is_swept_away():
-    maker, inside, names = made_elsewhere()
+    maker, files, inside, names = made_elsewhere()
     sweep()
     assert still_there(names) == set(names), "its maker was alive"
+    assert files.exists()
     with maker:
         maker.kill()
     sweep()
+    assert not files.exists()
     assert not any(map(is_running, inside))
     assert still_there(names) == set()
-    assert set(sweep()).isdisjoint(names)

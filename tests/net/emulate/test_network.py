@@ -110,6 +110,7 @@ def test_bytes_on_the_wire_are_counted():
         assert 100_000 < received.received < 115_000
         assert sent.received < 20_000
         assert c.traffic().sent == c.traffic().received == 0
+        assert network.sent() == sum(host.traffic().sent for host in network.hosts)
 
 
 @pytest.mark.usefixtures("throttling")

@@ -32,7 +32,7 @@ def test_the_kernel_takes_them():
 
 def test_version_2_has_one_file(tmp_path):
     Throttle(tmp_path, 2).add("made", 0.25)
-    assert (tmp_path / "made" / "cpu.max").read_text() == "5000 20000"
+    assert (tmp_path / "made" / "cpu.max").read_text() == "1250 5000"
     assert (tmp_path / "cgroup.subtree_control").read_text() == "+cpu"
 
 

@@ -10,6 +10,10 @@
     interrupts Ctrl-C waits until it is done
     tools      ip, tc and nsenter
     obstacle   why this machine cannot do it
+    shares     the cores of this machine, shared out as a fleet's throughputs are
+    rehearsal  a training run there: the server's program, and one for each device
+    watch      following it round by round
+    outcome    what came of it: predicted against measured
 
 Rates are those of the wire, headers included, as links are sold: of 20 Mbps about 19.1 Mbps carry a
 TCP connection's bytes. There is no added latency and no random loss.

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tiercut.net.emulate.interrupts import uninterrupted
 from tiercut.net.emulate.links import (
     DEVICE,
     independent_queues,
@@ -63,18 +64,28 @@ class Host:
         )
         tc(radio_queues(rates) if shared else independent_queues(rates), self.namespace)
 
-    def popen(self, args: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    def popen(
+        self, args: Sequence[str], *, throttled: bool = True, **options: Any
+    ) -> subprocess.Popen[Any]:
         """Start a command in this host, as subprocess.Popen does.
 
         It leads a session of its own, so that os.killpg reaches all that it starts. Whatever still
-        runs when the network is taken down is killed.
+        runs when the network is taken down is killed. Unless it is to be `throttled` from the
+        start, it has the whole machine to get ready with, until `throttle`.
         """
         command = [*enter(self.namespace), *args]
-        if self._members is not None:
+        if throttled and self._members is not None:
             command = ["sh", "-c", _IN_CGROUP, str(self._members), *command]
-        process = subprocess.Popen(command, start_new_session=True, **options)
-        self._started.append(process)
+        with uninterrupted():  # a process that nobody knows of could not be stopped
+            process = subprocess.Popen(command, start_new_session=True, **options)
+            self._started.append(process)
         return process
+
+    def throttle(self, process: subprocess.Popen[Any]) -> None:
+        """Hold a process that was started here to this host's share, if it has one."""
+        if self._members is not None and process.poll() is None:
+            with suppress(ProcessLookupError):  # it has just ended
+                self._members.write_text(str(process.pid))
 
     def stop(self) -> None:
         """Kill all that was started here."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tiercut.net.emulate.tools import enter, ip, run
 
@@ -62,6 +63,14 @@ class Middle:
 
     def traffic(self, device: str) -> Traffic:
         """What the host at the other end of `device` has sent and received."""
-        command = ["ip", "-n", self.namespace, "-json", "-stats", "link", "show", "dev", device]
-        counts = json.loads(run(command))[0]["stats64"]
+        counts = self._counts("dev", device)[0]
         return Traffic(sent=counts["rx"]["bytes"], received=counts["tx"]["bytes"])
+
+    def sent(self) -> int:
+        """What all hosts have sent, in bytes on the wire."""
+        return sum(int(counts["rx"]["bytes"]) for counts in self._counts("type", "veth"))
+
+    def _counts(self, *which: str) -> list[Any]:
+        """What the kernel has counted at some of the devices here."""
+        command = ["ip", "-n", self.namespace, "-json", "-stats", "link", "show", *which]
+        return [found["stats64"] for found in json.loads(run(command))]

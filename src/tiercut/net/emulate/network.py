@@ -91,6 +91,10 @@ class EmulatedNetwork:
         """Undo `cut` of the same two."""
         self._middle.pass_on(_packets(first, second))
 
+    def sent(self) -> int:
+        """What all hosts have sent until now, in bytes on the wire."""
+        return self._middle.sent()
+
     def _wire(self) -> None:
         """Make the namespaces, and a wire from each host's to the middle."""
         middle = self._middle.namespace
@@ -112,7 +116,6 @@ class EmulatedNetwork:
             [self.hosts[n].address for n in others if n not in rates],
             shared=self.fleet.links.shared and index < len(self.fleet),
         )
-
         if self._throttle is not None and index in self._shares:
             self._throttle.add(self.hosts[index].namespace, self._shares[index])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +11,17 @@ from tiercut.net.emulate.names import Names
 
 MOUNTS = Path("/proc/mounts")
 """Where the kernel lists its file systems, cgroups among them."""
-PERIOD_US = 20_000
-"""How often a quota is filled anew: short, so that a throttled host still answers soon."""
+PERIOD_US = 5_000
+"""How often a quota is filled anew. What a host leaves of it is lost, and it starts the next period
+with all of it: the shorter they are, the less a host that pauses often runs ahead of its share."""
 SMALLEST_QUOTA_US = 1_000
 """The kernel's own limit; smaller shares have a longer period instead."""
 LONGEST_PERIOD_US = 1_000_000
 """The kernel's own limit too."""
 SMALLEST_SHARE = SMALLEST_QUOTA_US / LONGEST_PERIOD_US
-SECONDS_TO_EMPTY = 5.0
-"""How long the processes that were killed in a cgroup may take to leave it."""
+MOST_WEIGHT = {1: ("cpu.shares", 262_144), 2: ("cpu.weight", 10_000)}
+"""The kernel's own limits: a host gets its share also where other programs are busy. It cannot take
+more than its quota from them."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Throttle:
             else:
                 (folder / "cpu.cfs_period_us").write_text(str(period))
                 (folder / "cpu.cfs_quota_us").write_text(str(quota))
+            file, weight = MOST_WEIGHT[self.version]
+            (folder / file).write_text(str(weight))
         except OSError as problem:
             raise MissingError(
                 f"{folder}: the processor cannot be throttled here: {problem.strerror}; give the"
@@ -69,13 +72,9 @@ class Throttle:
         return [path.name for path in self.root.iterdir() if path.is_dir()]
 
     def remove(self, name: str) -> None:
-        """Remove a cgroup, if it is there, once its killed processes have left it."""
-        deadline = time.monotonic() + SECONDS_TO_EMPTY
-        while self.has(name) and time.monotonic() < deadline:
-            with suppress(OSError):  # it is in use still, or somebody else removed it
-                (self.root / name).rmdir()
-                return
-            time.sleep(0.01)
+        """Remove a cgroup, if it is there and killed processes have left it."""
+        with suppress(OSError):
+            (self.root / name).rmdir()
 
 
 def quota_and_period(share: float) -> tuple[int, int]:

@@ -5,9 +5,11 @@
     scene     a plan in its fleet, rebuilt and held against what was recorded
     graph     who serves whom, as nodes with places
     batch     one batch as a timeline, ready to be drawn at any zoom
+    real      rounds on real devices, as series of what was predicted and measured
     html      elements and escaping
     tables    the page's tables
     bars      bytes of a round by kind
+    measured  the part about real devices
     details   what was run, with what
     figures   the same charts as SVG and PNG
     content   everything a page shows, as values

@@ -20,11 +20,15 @@ from tiercut.report.page.content import Content
 from tiercut.report.page.details import details
 from tiercut.report.page.findings import Finding
 from tiercut.report.page.html import Html, as_data, element, escape, together
+from tiercut.report.page.measured import real_link, real_section
 from tiercut.report.page.tables import decisions_table, gains_table, targets_table
 from tiercut.report.summary import Curve, Summary
 from tiercut.report.wording import count, listed, unbroken
 
-SCRIPTS = ("dom", "format", "scale", "theme", "tip", "curves", "graph", "batch", "spread", "main")
+SCRIPTS = (
+    *("dom", "format", "scale", "theme", "tip"),
+    *("curves", "graph", "batch", "spread", "real", "main"),
+)
 """In the order in which they build on each other."""
 
 
@@ -45,6 +49,8 @@ def build_page(content: Content) -> str:
         facts=_facts(summary),
         cautions=_cautions(content),
         findings=_findings(content.findings, looks, list(_titles(summary))),
+        real_link=real_link(content.real),
+        real=real_section(content.real),
         gains=gains_table(summary, looks) if summary.gains else _no_gains(summary),
         targets=_targets(summary, looks),
         decisions=decisions_table(summary, looks),
@@ -93,6 +99,7 @@ def _data(content: Content, looks: dict[str, int]) -> dict[str, Any]:
         "graphs": content.graphs,
         "batches": content.batches,
         "spread": content.spread,
+        "real": None if content.real is None else content.real.to_dict(),
     }
 
 

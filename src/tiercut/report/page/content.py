@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tiercut.documents import read_json
 from tiercut.report.page.batch import draw_batch
 from tiercut.report.page.findings import Finding, cautions, find
 from tiercut.report.page.graph import MOST_CLIENTS, draw_graph
+from tiercut.report.page.real import RealRounds, read_real
 from tiercut.report.page.runs import Run, read_runs, tried
 from tiercut.report.page.scene import FleetAfter, Scene, build_scene, build_work
 from tiercut.report.summary import Summary
@@ -37,6 +39,8 @@ class Content:
     batches: Mapping[str, dict[str, Any]]
     traffic: Sequence[Traffic]
     spread: dict[str, Any] | None
+    real: RealRounds | None
+    """Of the first run with rounds on real devices."""
     seed: int | None
     """The one whose fleet, plans and data are shown; every seed has its own."""
     notes: Sequence[str]
@@ -69,6 +73,7 @@ def gather(folder: Path, summary: Summary, fleet_after: FleetAfter, spread_of: S
         batches=batches,
         traffic=_traffic(runs),
         spread=spread,
+        real=_real(shown, notes),
         seed=shown[0].seed if shown else None,
         notes=list(dict.fromkeys(notes)),
     )
@@ -115,6 +120,11 @@ def _traffic(runs: Sequence[Run]) -> list[Traffic]:
         if run.plan is not None:
             plans.setdefault(run.scheme, []).append(run.plan.bytes)
     return [mean_traffic(scheme, found) for scheme, found in plans.items()]
+
+
+def _real(runs: Sequence[Run], notes: list[str]) -> RealRounds | None:
+    found = (tried(partial(read_real, run.folder / "rounds.jsonl"), notes) for run in runs)
+    return next((real for real in found if real is not None), None)
 
 
 def _shortened(spread: dict[str, Any], notes: list[str]) -> dict[str, Any]:

@@ -10,10 +10,10 @@ import numpy as np
 
 from tiercut.cost import Placement, SchemeCost, Workload, check_placement, round_seconds
 from tiercut.errors import InputError
-from tiercut.fleet import Fleet
+from tiercut.fleet import Fleet, read_fleet
 from tiercut.models.profile import SHIPPED, Profile, read_profile, shipped_profile
 from tiercut.report.page.runs import PlanRecord, Run
-from tiercut.scenario import ModelSection, Scenario
+from tiercut.scenario import Scenario
 
 FleetAfter = Callable[[Scenario, int], Fleet]
 """The fleet of a scenario after so many rounds, whatever happened to it by then."""
@@ -38,7 +38,9 @@ def build_scene(run: Run, fleet_after: FleetAfter) -> Scene:
         raise InputError(
             f"{run.folder}: without manifest.json and plan.json nobody knows the fleet and the plan"
         )
-    fleet = _those_planned_for(fleet_after(run.scenario, run.rounds), run.plan, run.plan_source)
+    measured = run.folder / "fleet.json"  # where devices were real
+    fleet = read_fleet(measured) if measured.exists() else fleet_after(run.scenario, run.rounds)
+    fleet = _those_planned_for(fleet, run.plan, run.plan_source)
     return Scene(fleet, run.plan.decided(run.plan_source), run.plan.cost_facts, run.plan)
 
 
@@ -54,10 +56,7 @@ def _those_planned_for(fleet: Fleet, plan: PlanRecord, source: str) -> Fleet:
 
 def build_work(scene: Scene, run: Run) -> Workload:
     """What a batch of the scene costs; refused where it is not what was recorded."""
-    assert run.scenario is not None
-    work = Workload(
-        _profile(run.scenario.model), scene.plan.batch, scene.plan.epochs, scene.plan.wire
-    )
+    work = Workload(_profile(run), scene.plan.batch, scene.plan.epochs, scene.plan.wire)
     check_placement(scene.placement, scene.fleet, work.profile.depth)
     rebuilt = round_seconds(scene.fleet, work, scene.placement, scene.scheme, scene.plan.cost)
     recorded = scene.plan.seconds
@@ -72,8 +71,12 @@ def build_work(scene: Scene, run: Run) -> Workload:
     return work
 
 
-def _profile(section: ModelSection) -> Profile:
+def _profile(run: Run) -> Profile:
     """The model's profile. A user's own model is not imported: a report runs nobody's code."""
+    assert run.scenario is not None
+    section, timed = run.scenario.model, run.folder / "profile.json"
+    if timed.exists():  # where devices were real
+        return read_profile(timed)
     if section.profile is not None:
         return read_profile(section.profile)
     if section.name in SHIPPED:

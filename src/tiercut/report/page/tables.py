@@ -1,10 +1,11 @@
-"""The page's tables: what targets took and what is saved, and what was decided."""
+"""The page's tables: what targets took and what is saved, what was decided, what was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 from tiercut.report.page.html import Html, element, together
+from tiercut.report.page.real import RealRounds, Series
 from tiercut.report.summary import Decision, Gain, Reached, Spread, Summary
 from tiercut.report.wording import differs, listed, percent, spread
 from tiercut.units import show_size, show_time
@@ -172,3 +173,25 @@ def _cuts(decision: Decision) -> str:
     if decision.cut_layer is not None or not cuts:
         return _or_nothing(decision.cut_layer)
     return f"{cuts[0]} to {cuts[-1]}"
+
+
+# ----------------------------------------------------------------------------------- real rounds
+
+
+def real_table(real: RealRounds) -> Html:
+    """What was predicted and what was measured, as means over the rounds."""
+    head = element("tr", _head("", "predicted", "measured", "difference"))
+    return _table("Means over the rounds", [head], [_real_row(one) for one in real.series])
+
+
+def _real_row(one: Series) -> Html:
+    cells = (*(one.show(mean) for mean in one.means), _excess(one.excess))
+    name = element("th", one.title, scope="row")
+    return element("tr", name, *(element("td", cell) for cell in cells))
+
+
+def _excess(share: float | None) -> str:
+    """How much more was measured; as a factor where that is large."""
+    if share is None:
+        return NOTHING
+    return show_gain(share) if share < 1 else f"\N{MULTIPLICATION SIGN}{1 + share:,.1f}"

@@ -19,3 +19,4 @@ startCurves();
 startGraph();
 startBatch();
 startSpread();
+startReal();

@@ -1,0 +1,1 @@
+"""Engine `ray`: shards of clients on the workers of a Ray cluster."""
