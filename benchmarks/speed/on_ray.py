@@ -9,9 +9,9 @@ scaling    two workers with one core each against one worker with one core
 crowd      10,000 clients, 2 % of them in a round, with and without momentum: seconds and memory
 growth     200 clients in a round out of 10,000, 100,000 and 1,000,000
 
-Overhead and scaling train a model of the paper at its (h, v) with AA HSFL-ll, SGD with momentum. The
-rounds of the two that are compared alternate, so that both see the same machine. Memory is PSS: what
-several processes share counts in part for each. Results go to ray.json beside this file.
+Overhead and scaling train a model of the paper at its (h, v) with AA HSFL-ll, SGD with momentum, two
+groups. Rounds of the two that are compared alternate, so that both see the same machine. Memory is
+PSS: what several processes share counts in part for each. Results go to ray.json beside this file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from training import BATCH, CASES, make_task, placed
+from training import BATCH, CASES, make_task
 
 from tiercut.cluster.connect import connected
 from tiercut.cost import Placement
@@ -90,9 +90,10 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def compare(effort: Effort, engines: dict[str, Callable[[Task], Engine]]) -> dict[str, Any]:
-    """Seconds of a round in each engine, in turn; the first round of each warms it up."""
+    """Seconds of a round in each engine, in turn; the first of each warms up. Two groups."""
     task = replace(make_task(effort.model, effort.clients, effort.batches), epochs=effort.epochs)
-    where = placed(effort.clients, CASES[effort.model])
+    case, half = CASES[effort.model], effort.clients // 2
+    where = Placement.three_tiers(case.h, case.v, np.arange(effort.clients) // half * half)
     built = {name: build(task) for name, build in engines.items()}
     found: dict[str, list[float]] = {name: [] for name in engines}
     for index in range(effort.repeats + 1):
@@ -190,15 +191,30 @@ def workers_memory() -> float:
     return total
 
 
+def store_memory() -> float:
+    """MiB that Ray's object store holds."""
+    import ray
+
+    name = "object_store_memory"
+    return (ray.cluster_resources()[name] - ray.available_resources().get(name, 0.0)) / 2**20
+
+
+MEMORIES: dict[str, Callable[[], float]] = {
+    "driver": lambda: memory("self"),
+    "workers": workers_memory,
+    "store": store_memory,
+}
+
+
 def train_some(task: Task, taking_part: int, rounds: int, cores: int) -> dict[str, Any]:
     """Seconds and memory, round by round."""
     engine = on_ray(task, cores, 1)
-    found: dict[str, list[float]] = {"seconds": [], "driver_MiB": [], "workers_MiB": []}
+    found: dict[str, list[float]] = {name: [] for name in ("seconds", *MEMORIES)}
     for index in range(rounds):
         plan = draw_round(task, index, taking_part)
         found["seconds"].append(seconds(lambda plan=plan: engine.run_round(plan)))
-        found["driver_MiB"].append(memory("self"))
-        found["workers_MiB"].append(workers_memory())
+        for name, measure in MEMORIES.items():
+            found[name].append(measure())
     third = max(1, rounds // 3)
     return {
         "clients": len(task.clients),
@@ -207,7 +223,7 @@ def train_some(task: Task, taking_part: int, rounds: int, cores: int) -> dict[st
         "seconds_per_round": statistics.median(found["seconds"][1:]),
         **{
             f"{name}_{when}": max(values)
-            for name in ("driver_MiB", "workers_MiB")
+            for name in MEMORIES
             for when, values in (
                 ("first_third", found[name][:third]),
                 ("last_third", found[name][-third:]),
@@ -266,20 +282,22 @@ def table(results: dict[str, Any]) -> str:
         if part in results:
             lines.append(f"## {part}\n")
             lines.append(
-                "| | clients | in a round | rounds | seconds a round | driver MiB, first and last"
-                " third | workers MiB, first and last third |\n|---|---|---|---|---|---|---|"
+                "Memory in MiB, the largest of the first and of the last third of the rounds.\n\n"
+                "| | clients | in a round | rounds | seconds a round | driver | workers | store |\n"
+                "|---|---|---|---|---|---|---|---|"
             )
             for name, found in results[part].items():
                 lines.append(
                     f"| {name} | {found['clients']:,} | {found['taking_part']:,}"
                     f" | {found['rounds']} | {found['seconds_per_round']:.2f}"
-                    f" | {found['driver_MiB_first_third']:.0f},"
-                    f" {found['driver_MiB_last_third']:.0f}"
-                    f" | {found['workers_MiB_first_third']:.0f},"
-                    f" {found['workers_MiB_last_third']:.0f} |"
+                    f" | {' | '.join(_change(found, name) for name in MEMORIES)} |"
                 )
             lines.append("")
     return "\n".join(lines)
+
+
+def _change(found: dict[str, Any], name: str) -> str:
+    return f"{found[f'{name}_first_third']:.0f}, {found[f'{name}_last_third']:.0f}"
 
 
 def main() -> None:

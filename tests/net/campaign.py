@@ -3,12 +3,12 @@
     python -m tests.net.campaign --faults 200 --seed 0
 
 The server and its devices are processes with certificates of their own. Between them are relays, so
-that a link can be cut. What must hold: the run finishes, no round takes longer than any deadline
-explains, every round is there once, and what was learnt is what is learnt in peace.
+that a link can be cut. Something fails every second or so; when all faults are done, a few more
+rounds end the run. What must hold: it does end, no round takes longer than deadlines explain, every
+round is there once, and what was learnt is what is learnt in peace.
 """
 
 import argparse
-import asyncio
 import heapq
 import itertools
 import json
@@ -26,6 +26,7 @@ from statistics import mean
 import numpy as np
 
 from tests.net.processes import Program, free_port
+from tests.net.relay import Relay
 from tests.net.site import shards_of
 from tiercut.data import load
 from tiercut.documents import write_text
@@ -39,21 +40,23 @@ from tiercut.train.journal import read_records
 from tiercut.train.loop import run
 from tiercut.train.setting import build_setting
 
-SCENARIO = """\
+PEACEFUL = 40
+"""Rounds of an undisturbed run: accuracy grows no more after half of them."""
+SCENARIO = f"""\
 name = "campaign"
-seed = {seed}
+seed = {{seed}}
 
 [model]
 name = "small"
 
 [fleet]
-clients = {devices}
+clients = {{devices}}
 examples = 200
 
 [training]
 batch = 20
 epochs = 2
-rounds = {rounds}
+rounds = {PEACEFUL}
 rate = 0.005
 
 [plan]
@@ -70,70 +73,13 @@ server that waits for its devices (30), and the deadlines of some attempts, on a
 PEACE = 3
 """Runs that nobody disturbs, which say how much accuracy differs from seed to seed."""
 LAST = 5
-"""Rounds over whose accuracies the mean is taken."""
+"""Rounds after the last fault; accuracy is the mean over them."""
+MANY = 10**6
+"""Rounds that are never reached."""
+PAUSE = (0.5, 2.0)
+"""Seconds between two faults."""
 ROOM = 1.5
 """How many times the memory of its first rounds a server may need at the end."""
-
-
-class Relay:
-    """A wire to one address; while it is cut nothing passes, and nobody is told."""
-
-    def __init__(self, loops, target):
-        self._loops, self._target = loops, target
-        self._writers = set()
-        self.address = loops.run(self._open())
-
-    async def _open(self):
-        self._whole = asyncio.Event()
-        self._whole.set()
-        self._server = await asyncio.start_server(self._join, "127.0.0.1", 0)
-        return f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-
-    async def _join(self, reader, writer):
-        host, port = self._target.split(":")
-        await self._whole.wait()
-        try:
-            far_reader, far_writer = await asyncio.open_connection(host, int(port))
-        except OSError:
-            writer.close()
-            return
-        pair = {writer, far_writer}
-        self._writers |= pair
-        await asyncio.gather(self._carry(reader, far_writer), self._carry(far_reader, writer))
-        self._writers -= pair
-
-    async def _carry(self, reader, writer):
-        with suppress(OSError):
-            while data := await reader.read(65536):
-                await self._whole.wait()
-                writer.write(data)
-                await writer.drain()
-        await self._whole.wait()
-        writer.close()
-
-    def cut(self):
-        self._loops.loop.call_soon_threadsafe(self._whole.clear)
-
-    def mend(self):
-        self._loops.loop.call_soon_threadsafe(self._whole.set)
-
-    def shake(self):
-        """Break all connections, which can be made again at once."""
-        self._loops.loop.call_soon_threadsafe(self._abort)
-
-    def _abort(self):
-        for writer in self._writers:
-            writer.transport.abort()
-
-    def close(self):
-        """End it for good."""
-
-        async def end():
-            self._server.close()
-            self._whole.set()
-            self._abort()
-
-        self._loops.run(end())
 
 
 class Member:
@@ -201,22 +147,25 @@ class Outcome:
     """Clients that failed in rounds which went on without them."""
     longest: float
     """Seconds between two accepted rounds, at most."""
+    devices: float
+    """That took part in a round to its end, in the mean."""
     accuracy: float
+    worst: float
+    """The lowest accuracy after half of the faults."""
     undisturbed: tuple[float, ...]
-    server_memory: tuple[float, float]
-    """MB of the server that nobody killed any more: in its first rounds, and at the end."""
+    memory: tuple[float, float]
+    """MB of the server that lived longest: in its first rounds, and at the end."""
     problems: tuple[str, ...]
 
 
 class Campaign:
     """One run and its faults."""
 
-    def __init__(self, folder, *, faults, rounds, devices, seed):
-        self.folder, self._faults, self._rounds, self._seed = folder, faults, rounds, seed
+    def __init__(self, folder, *, faults, devices, seed):
+        self.folder, self._faults, self._seed = folder, faults, seed
         self._random = random.Random(seed)
         self._scenario = folder / "scenario.toml"
-        text = SCENARIO.format(devices=devices, rounds=rounds, seed=seed)
-        self._scenario.write_text(text)
+        self._scenario.write_text(SCENARIO.format(devices=devices, seed=seed))
         self.run_folder = RunFolder(folder / "run")
         self.address = f"127.0.0.1:{free_port()}"
         self.loops = LoopThread()
@@ -225,7 +174,11 @@ class Campaign:
         self._done = Counter()
         self._later = []
         self._order = itertools.count()
-        self._memory = []
+        self._rounds = MANY
+        self._half = 0
+        """Rounds that there were after half of the faults."""
+        self._lives = []
+        """MB of the server after each round, for each time that it was started."""
 
     def _hand_out(self):
         work = read_scenario(self._scenario)
@@ -255,9 +208,11 @@ class Campaign:
             restarted=sum(record.real.attempts - 1 for record in records),
             lost=sum(record.lost for record in records),
             longest=longest,
-            accuracy=mean(record.accuracy for record in records[-LAST:]) if records else 0.0,
+            devices=mean(record.clients - record.lost for record in records),
+            accuracy=mean(record.accuracy for record in records[-LAST:]),
+            worst=min(record.accuracy for record in records[self._half :]),
             undisturbed=(),
-            server_memory=self._check_memory(),
+            memory=self._check_memory(),
             problems=tuple(self._problems),
         )
 
@@ -265,9 +220,11 @@ class Campaign:
         self._server = Program(
             *("serve", self._scenario, "--certs", self.folder / "ca" / "nodes" / "server"),
             *("--listen", self.address, "-o", self.run_folder.path, "--resume"),
+            *("--rounds", self._rounds),
             said=self.folder / "server.txt",
         )
         self._serving = True
+        self._lives.append([])
 
     def _watch(self, tell):
         """Until the server is done; the longest time that a round took."""
@@ -278,24 +235,27 @@ class Campaign:
             if found != rounds:
                 tell(f"round {found}, {self._done.total()} faults")
                 longest, rounds, since = max(longest, now - since), found, now
-                self._memory.append((self._done["server killed"], self._server_memory()))
+                self._lives[-1].append(self._server_memory())
             if now - since > STUCK:
                 self._problems.append(f"no round in {STUCK:.0f} s after round {rounds}")
                 break
             self._end_faults(now)
-            if now >= next_fault and self._is_due(rounds + 1) and self._disturb(now):
-                hurry = 0.2 if self._is_due(rounds) else 1.0
-                next_fault = now + hurry * self._random.uniform(0.3, 1.7)
+            if self._done.total() == self._faults:
+                self._bring_to_an_end(rounds)
+            elif now >= next_fault and rounds and self._disturb(now):
+                next_fault = now + self._random.uniform(*PAUSE)
         return longest
+
+    def _bring_to_an_end(self, rounds):
+        """When nothing ails any device, start the server once more for a few rounds."""
+        if self._rounds == MANY and not self._later:
+            self._server.kill()
+            self._rounds = self._count_rounds() + LAST
+            self._start_server()
 
     def _count_rounds(self):
         path = self.run_folder.rounds
         return path.read_bytes().count(b"\n") if path.exists() else 0
-
-    def _is_due(self, rounds):
-        """Whether more faults belong into so many rounds than there were."""
-        due = min(self._faults * rounds / self._rounds, self._faults)
-        return self.run_folder.manifest.exists() and self._done.total() < due
 
     def _end(self):
         self._later.clear()
@@ -339,10 +299,11 @@ class Campaign:
         else:
             self._disturb_device(kind, self._random.choice(calm), now)
         self._done[kind] += 1
+        self._half = self._half or early * self._count_rounds()
         return True
 
     def _disturb_device(self, kind, member, now):
-        if not member.program.alive and self._count_rounds() != self._rounds:
+        if not member.program.alive:
             self._problems.append(f"{member.name} ended by itself")
         if kind == "device killed":
             member.kill()
@@ -385,21 +346,19 @@ class Campaign:
         return 0.0
 
     def _check_memory(self):
-        last_life = [mb for life, mb in self._memory if life == self._done["server killed"] and mb]
-        if len(last_life) < 3:
-            return (0.0, 0.0)
-        first, last = max(last_life[:3]), max(last_life[-3:])
+        life = max(self._lives, key=len)
+        first, last = max(life[:3]), max(life[-3:])
         if last > ROOM * first:
             self._problems.append(f"the server's memory grew from {first:.0f} to {last:.0f} MB")
         return first, last
 
 
-def train_in_peace(folder, *, rounds, devices, seeds):
+def train_in_peace(folder, *, devices, seeds):
     """The accuracies of runs that nobody disturbs, in simulation."""
     found = []
     for seed in seeds:
         path = folder / f"peace-{seed}.toml"
-        path.write_text(SCENARIO.format(devices=devices, rounds=rounds, seed=seed))
+        path.write_text(SCENARIO.format(devices=devices, seed=seed))
         run(build_setting(read_scenario(path)), folder / f"peace-{seed}")
         records = read_records(RunFolder(folder / f"peace-{seed}").rounds)
         found.append(mean(record.accuracy for record in records[-LAST:]))

@@ -214,40 +214,56 @@ def resident():
 
 
 def errors_of_grpc(caplog):
-    """What escaped from a stream: gRPC says so."""
-    return [r.getMessage() for r in caplog.records if "grpc" in r.name and r.levelname == "ERROR"]
+    """What escaped from a stream, by gRPC's own word; that it ends some itself is no error."""
+    failed = [r for r in caplog.records if "grpc" in r.name and r.levelname == "ERROR"]
+    problems = [r.exc_info and r.exc_info[1] for r in failed]
+    return [problem for problem in problems if not isinstance(problem, asyncio.CancelledError)]
 
 
-async def pester(address, security, peer, random, count):
-    """Open streams of all kinds to a node, and say what is malformed on each."""
+async def babble(line, before, kind, random):
+    """Say something on a stream, then something malformed, and wait until it ends."""
+    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+        await line.put(*before, *malform(random.choice(GOOD[kind]), random))
+        await line.finish()
+    await line.ending()
+
+
+async def pester_server(address, security, random, count):
+    """Babble on streams of every kind, as who has said hello and as who has not."""
     hello = GOOD["from a node"][0]
-    methods = {"Control": "from a node", "Data": "data", "Status": "data"}
-    async with intruding(address, security, peer) as intruder:
+    async with intruding(address, security) as intruder:
         for _ in range(count):
-            method = random.choice(list(methods))
-            line = intruder.line(method)
-            first = hello if method == "Control" and random.random() < 0.7 else []
-            with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-                await line.put(*first, *malform(random.choice(GOOD[methods[method]]), random))
-                await line.finish()
-            await line.ending()
+            way = random.randrange(4)
+            if way == 0:
+                _, data = await intruder.join()
+                await babble(data, [], "data", random)
+            elif way == 1:
+                await babble(intruder.line("Status"), [], "data", random)
+            else:
+                before = hello if way == 2 else []
+                await babble(intruder.line("Control"), before, "from a node", random)
+
+
+async def pester_device(address, security, name, random, count):
+    async with intruding(address, security, name) as intruder:
+        for _ in range(count):
+            await babble(intruder.line("Data"), [], "data", random)
 
 
 def test_a_server_and_a_device_outlast_malformed_frames(papers, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("tiercut.net.reception.GREETING", 0.2)
     rounds, random = note_rounds(monkeypatch), Random(8)
     work, folder = scenario(clients=4, rounds=2), make_folder(tmp_path / "run")
     with running(work, SCHEME, security=papers) as site:
         wait_until(lambda: set(NAMES) <= set(site.site._reception.crew.joined()))
         neighbour = site.site._reception.crew.peers[WEAK].hello.address
 
-        async def pester_all(count):
-            await pester(site.address, papers("mallory"), "server", random, count)
-            await pester(neighbour, papers("mallory"), WEAK, random, count)
+        async def pester(count):
+            await pester_server(site.address, papers("mallory"), random, count)
+            await pester_device(neighbour, papers("mallory"), WEAK, random, count)
 
-        site.thread.run(pester_all(STREAMS // 3))  # what is made once is made now
+        site.thread.run(pester(STREAMS // 3))  # what is made once is made now
         before = resident()
-        site.thread.run(pester_all(STREAMS))
+        site.thread.run(pester(STREAMS))
         assert resident() - before < MOST_GROWTH
         site.train(folder, resume=True)
     assert "refused" in site.written.getvalue()
@@ -287,10 +303,10 @@ def test_a_round_outlasts_malformed_frames(papers, tmp_path, monkeypatch, caplog
     assert_as_replayed(work, rounds, {(n, WEAK) for n in range(len(crimes))})
 
 
-def test_a_device_outlasts_a_server_that_sends_malformed_frames(papers, caplog):
+def test_a_device_outlasts_a_server_that_sends_malformed_frames(papers):
     random, written = Random(10), io.StringIO()
 
-    async def babble(control, data):
+    async def babble_back(control, data):
         with suppress(grpc.aio.UsageError, asyncio.CancelledError):
             line, kind = random.choice(((control, "from the server"), (data, "data")))
             good = [frames for frames in GOOD[kind] if frames != frames_of(FROM_SERVER[-1])]
@@ -299,10 +315,11 @@ def test_a_device_outlasts_a_server_that_sends_malformed_frames(papers, caplog):
 
     async def begin(control, data):
         await control.say(BEGIN)
-        await babble(control, data)
+        await babble_back(control, data)
 
     async def run():
-        acts = [random.choice((babble, employed(babble), employed(begin))) for _ in range(STREAMS)]
+        ways = (babble_back, employed(babble_back), employed(begin))
+        acts = [random.choice(ways) for _ in range(STREAMS)]
         async with Impostor(papers("server"), acts).open() as address:
             place = Place(address, "127.0.0.1:0")
             fooled = Device(papers(NAME), place, lambda *_: OWN, Log(written))
@@ -311,5 +328,4 @@ def test_a_device_outlasts_a_server_that_sends_malformed_frames(papers, caplog):
             assert resident() - before < MOST_GROWTH
 
     asyncio.run(run())
-    assert written.getvalue().count("server lost") == STREAMS
-    assert not errors_of_grpc(caplog)
+    assert written.getvalue().count("server lost") >= STREAMS

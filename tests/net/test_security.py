@@ -146,6 +146,14 @@ def wider_layers(rogue):
     return rogue.layers(tensors=(first, *header.tensors[1:]))
 
 
+def spoilt_layers(rogue):
+    return spoilt(rogue.layers(), 0, NOT_A_NUMBER)
+
+
+def say_hello(_):
+    return HELLO
+
+
 async def weights_twice(rogue):
     for _ in range(2):
         header, payload = rogue.layers()
@@ -184,11 +192,11 @@ AT_SERVER = [
     (to_server(lambda r: r.layers(round=2**40)), "in which it has no part now"),
     # What is not what it should be.
     (to_server(wider_layers), r"weights: .* float64 .* is due"),
-    (to_server(lambda r: spoilt(r.layers(), 0, NOT_A_NUMBER)), "weights that are not finite"),
+    (to_server(spoilt_layers), "weights that are not finite"),
     (large_frame, "a frame with 1,048,577 bytes"),
     (noise, "a continuation of nothing"),
     # Words that are not for a device to say.
-    (in_words(lambda _: HELLO), "a second hello"),
+    (in_words(say_hello), "a second hello"),
     (in_words(lambda r: Go(**r.tag)), "a wrong header: the whole: Input tag 'go' found"),
 ]
 AT_AGGREGATOR = [
@@ -222,6 +230,51 @@ def test_whoever_speaks_out_of_role_is_refused_and_left_out(papers, folder, roun
         found.remove(next(reason for reason in found if re.search(expected, reason)))
     assert not found
     assert_as_replayed(work, rounds, absent={(n, WEAK) for n in range(len(CRIMES))})
+
+
+def test_a_round_starts_again_without_an_aggregator_that_is_refused(
+    papers, folder, rounds, monkeypatch
+):
+    crimes = [to_server(lambda r: r.batch(client=1)), to_server(spoilt_layers), in_words(say_hello)]
+    monkeypatch.setattr(Rogue, "crimes", list(crimes))
+    work = scenario(clients=4, rounds=len(crimes) + 1, epochs=1)
+    with running(work, SCHEME, security=papers, joining=False) as site:
+        for name in NAMES:
+            site.join(name, kind=Rogue if name == STRONG else Device)
+        between = After(lambda: wait_until(lambda: is_there(site, STRONG)))
+        site.train(folder, resume=True, observers=[between])
+    records = read_records(RunFolder(folder).rounds)
+    assert [record.real.attempts for record in records] == [2, 2, 2, 1]
+    assert [record.clients for record in records] == [3, 3, 3, 4]
+    assert_as_replayed(work, rounds)
+
+
+class Unmeasured(Device):
+    """Says of its first link that there is none."""
+
+    async def _probe(self, outbox, peer):
+        self._probe = super()._probe
+
+
+def test_a_device_without_a_measurable_link_connects_again(papers, tmp_path):
+    work = scenario(clients=2, rounds=1, epochs=1)
+    with running(work, SCHEME, security=papers, joining=False) as site:
+        site.join("client-1", kind=Unmeasured)
+        site.join("client-2")
+        site.train(tmp_path / "run")
+    (left,) = (line for line in site.events("left") if line["level"] == "warning")
+    assert left["reason"] == "its link to the server cannot be measured"
+    assert site.events("measured again")
+
+
+def test_training_that_diverges_is_given_up(papers, folder):
+    work = scenario(clients=4, rounds=2, rate=1e18)
+    with (
+        pytest.raises(InputError, match=r"training diverged.* lower rate in \[training\]"),
+        running(work, SCHEME, security=papers) as site,
+    ):
+        site.train(folder, resume=True)
+    assert not site.events("round over")
 
 
 # -------------------------------------------------------------------------------------- outsiders

@@ -229,7 +229,7 @@ class Reception:
 
     async def _converse(self, peer: Peer, words: Any, context: Any) -> None:
         async for arrival in words:
-            self._door.name_of(context)  # which may have become a name that is not let in
+            self._door.name_of(context)  # still
             peer.heard = time.monotonic()
             await self._act_on(peer, arrival.header)
 
@@ -249,6 +249,8 @@ class Reception:
             self.listener.on_word(peer.name, message)
 
     def _check_stock(self, peer: Peer, message: Stock) -> None:
+        if peer.examples is not None:
+            raise Refused("a second word about its examples")
         if message.examples // self._job.batch > MOST_BATCHES:
             raise Unwanted(f"it has more than {MOST_BATCHES:,} batches of examples")
         had = None if self.roster is None else self.roster[peer.name]
@@ -313,8 +315,10 @@ class Reception:
     async def _tell_status(self, context: Any) -> None:
         """One JSON object for every message that comes, whatever it says."""
         async with self._turning_away(context, context.peer(), "caller"):
-            while self._security.caller(context) and await context.read() is not grpc.aio.EOF:
-                await context.write(json.dumps(self._status()).encode())
+            with self._door.open_for(self._security.caller(context)):
+                while await context.read() is not grpc.aio.EOF:
+                    self._security.caller(context)  # still
+                    await context.write(json.dumps(self._status()).encode())
 
 
 def _if_cut(context: Any) -> str:

@@ -11,7 +11,6 @@ import numpy as np
 
 from tiercut.data.progress import Progress, silent
 from tiercut.documents import Document
-from tiercut.errors import InfeasibleError
 from tiercut.fleet import Access, Between, Fleet
 from tiercut.net.crew import Crew
 from tiercut.net.identity import SERVER
@@ -44,7 +43,9 @@ async def survey(
     for n, name in enumerate(names):
         to_server[n] = await _rate(crew, name, SERVER, "")
         if not to_server[n]:
-            raise InfeasibleError(f"{name} has no measurable link to the server; join it again")
+            if name in crew.peers:  # to connect again may help
+                crew.peers[name].hang_up("its link to the server cannot be measured")
+            raise DeviceLost(name)
         progress(2 + n, total)
     between = np.zeros((len(names), len(names)))
     for done, (n, m) in enumerate(pairs, start=2 + len(names)):
@@ -78,7 +79,10 @@ async def _ask(crew: Crew, name: str, what: str, wish: Document) -> Any:
     peer.control.put(wish)
     try:
         return await asyncio.wait_for(answer, LONGEST)
-    except (TimeoutError, asyncio.CancelledError):
+    except TimeoutError:
+        peer.hang_up("it does not answer what it is asked to measure")
+        raise DeviceLost(name) from None
+    except asyncio.CancelledError:
         if asyncio.current_task() is not None and asyncio.current_task().cancelling():  # type: ignore[union-attr]
             raise
         raise DeviceLost(name) from None
