@@ -16,5 +16,5 @@ from tests.net.campaign import main  # noqa: E402 - it is in no package that is 
 
 if __name__ == "__main__":
     quick = "--quick" in sys.argv[1:]
-    small = ["--faults", "10", "--rounds", "5", "--devices", "3"]
+    small = ["--faults", "10", "--devices", "3"]
     main(small if quick else ["--faults", "200", "--seed", "0", "-o", str(HERE / "faults.md")])

@@ -152,6 +152,7 @@ class End:
     """One end of a stream: what comes is checked, and handed to `self.receive` on a thread."""
 
     def __init__(self, own: Address, other: Address) -> None:
+        torch.set_num_threads(1)  # as of `tiercut join --threads 1`: two nodes share this machine
         self.own, self.other = own, other
         self.workshop = Workshop(self._fail)
         self.post = Post(own.device, "fp32", self.workshop)

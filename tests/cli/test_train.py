@@ -109,7 +109,8 @@ def test_an_event_is_told(tiercut, scenario):
 def test_what_is_wrong_is_said_before_anything_is_written(refusal, scenario, tmp_path):
     assert "did you mean 'locsfl'" in refusal("train", scenario, "--scheme", "locsf")
     assert "rounds is 0" in refusal("train", scenario, "--rounds", 0)
-    assert "expected 'stacked', 'ray', 'reference' or 'net'" in refusal("train", scenario, "--engine", "x")
+    engines = "expected 'stacked', 'ray', 'reference' or 'net'"
+    assert engines in refusal("train", scenario, "--engine", "x")
     assert "executor is graph" in refusal("train", scenario, "--executor", "graph")
     assert "there is no tracker 'x'" in refusal("train", scenario, "--track", "x")
     assert "there is no such file" in refusal("train", scenario, "--plan", "nope.json")

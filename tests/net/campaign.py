@@ -12,9 +12,11 @@ import argparse
 import heapq
 import itertools
 import json
+import os
 import random
 import sys
 import tempfile
+import textwrap
 import time
 from collections import Counter
 from contextlib import suppress
@@ -78,6 +80,8 @@ MANY = 10**6
 """Rounds that are never reached."""
 PAUSE = (0.5, 2.0)
 """Seconds between two faults."""
+OUTAGES = (0.5, 2.0, 4.0, 12.0)
+"""Seconds that a device stands still or is cut off; the longest is found by silence."""
 ROOM = 1.5
 """How many times the memory of its first rounds a server may need at the end."""
 
@@ -161,8 +165,9 @@ class Outcome:
 class Campaign:
     """One run and its faults."""
 
-    def __init__(self, folder, *, faults, devices, seed):
+    def __init__(self, folder, *, faults, devices, seed, pause=PAUSE, outages=OUTAGES):
         self.folder, self._faults, self._seed = folder, faults, seed
+        self._pause, self._outages = pause, outages
         self._random = random.Random(seed)
         self._scenario = folder / "scenario.toml"
         self._scenario.write_text(SCENARIO.format(devices=devices, seed=seed))
@@ -241,12 +246,12 @@ class Campaign:
                 break
             self._end_faults(now)
             if self._done.total() == self._faults:
-                self._bring_to_an_end(rounds)
+                self._bring_to_an_end()
             elif now >= next_fault and rounds and self._disturb(now):
-                next_fault = now + self._random.uniform(*PAUSE)
+                next_fault = now + self._random.uniform(*self._pause)
         return longest
 
-    def _bring_to_an_end(self, rounds):
+    def _bring_to_an_end(self):
         """When nothing ails any device, start the server once more for a few rounds."""
         if self._rounds == MANY and not self._later:
             self._server.kill()
@@ -299,7 +304,7 @@ class Campaign:
         else:
             self._disturb_device(kind, self._random.choice(calm), now)
         self._done[kind] += 1
-        self._half = self._half or early * self._count_rounds()
+        self._half = self._count_rounds() if early else self._half
         return True
 
     def _disturb_device(self, kind, member, now):
@@ -310,10 +315,10 @@ class Campaign:
             self._plan(now + self._random.uniform(0, 3), member.start)
         elif kind == "device stopped":
             member.freeze()
-            self._plan(now + self._random.choice([0.5, 2, 4, 12]), member.thaw)
+            self._plan(now + self._random.choice(self._outages), member.thaw)
         elif kind == "link cut":
             member.cut()
-            self._plan(now + self._random.choice([0.5, 2, 4, 12]), member.mend)
+            self._plan(now + self._random.choice(self._outages), member.mend)
         else:
             member.shake()
 
@@ -331,8 +336,7 @@ class Campaign:
             records = read_records(self.run_folder.rounds)  # each once, and in order
             newest, _ = read_checkpoint(checkpoints(self.run_folder.checkpoints)[0])
         except (TiercutError, IndexError) as problem:
-            self._problems.append(f"the run's folder is damaged: {problem}")
-            return []
+            raise AssertionError(f"the run's folder is damaged: {problem}") from None
         if not len(records) == newest.round == self._rounds:
             self._problems.append(f"{len(records)} rounds, and the state is of {newest.round}")
         return records
@@ -375,40 +379,34 @@ def judge(outcome, peace):
 
 def describe(outcome, command):
     """The outcome for people."""
-    kinds = "\n".join(f"| {kind} | {count} |" for kind, count in sorted(outcome.faults.items()))
     low, high = min(outcome.undisturbed), max(outcome.undisturbed)
-    first, last = outcome.server_memory
-    problems = "\n".join(f"- {problem}" for problem in outcome.problems) or "None."
-    return f"""\
-# Faults
-
-Made by `{command}`: a server and its devices as processes with mutual TLS on one machine, 2 cores,
-CPU only. What fails and when follows from seed {outcome.seed}; how it ends depends on the clock.
-
-| fault | times |
-|---|---|
-{kinds}
-| all | {sum(outcome.faults.values())} |
-
-{outcome.rounds} rounds in {timedelta(seconds=round(outcome.seconds))}, each recorded once.
-{outcome.restarted} attempts at rounds were given up and started again; {outcome.lost} times a round
-went on without a client that failed. The longest time between two accepted rounds was
-{outcome.longest:.0f} s.
-
-Accuracy, mean of the last {LAST} rounds: {outcome.accuracy:.2%}. Undisturbed, {PEACE} seeds:
-{low:.2%} to {high:.2%}.
-
-Memory of the server while it lived through the second half: {first:.0f} MB in its first rounds,
-{last:.0f} MB at the end.
-
-Problems (hangs, tracebacks, rounds missing or twice, devices that ended): {problems}
-"""
+    first, last = outcome.memory
+    paragraphs = (
+        f"Made by `{command}`: a server and its devices as processes with mutual TLS on one machine"
+        f" with {os.cpu_count()} cores, CPU only. The seed draws what fails; what that hits depends"
+        f" on the clock.",
+        f"{outcome.rounds} rounds in {timedelta(seconds=round(outcome.seconds))}, each recorded"
+        f" once, with {outcome.devices:.1f} devices in the mean. {outcome.restarted} attempts at"
+        f" rounds were given up and started again; {outcome.lost} times a round went on without a"
+        f" client that failed. The longest time between two accepted rounds was"
+        f" {outcome.longest:.0f} s.",
+        f"Accuracy, mean of the {LAST} rounds after the last fault: {outcome.accuracy:.2%}."
+        f" Undisturbed, {PEACE} seeds: {low:.2%} to {high:.2%}. The lowest of any round in the"
+        f" second half of the faults, some of which had a single device: {outcome.worst:.2%}.",
+        f"Memory of the server that lived longest, through the second half: {first:.0f} MB in its"
+        f" first rounds, {last:.0f} MB at the end.",
+        f"Problems (hangs, tracebacks, rounds missing or twice, devices that ended):"
+        f" {'; '.join(outcome.problems) or 'none'}.",
+    )
+    made, *rest = (textwrap.fill(text, 100, break_on_hyphens=False) for text in paragraphs)
+    kinds = [*sorted(outcome.faults.items()), ("all", sum(outcome.faults.values()))]
+    table = "\n".join(("| fault | times |", "|---|---|", *(f"| {k} | {n} |" for k, n in kinds)))
+    return "\n\n".join(("# Faults", made, table, *rest)) + "\n"
 
 
 def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--faults", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--devices", type=int, default=6)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="keep everything here")
@@ -416,9 +414,10 @@ def main(words=None):
     options = parser.parse_args(words)
     folder = options.folder or Path(tempfile.mkdtemp(prefix="campaign-"))
     folder.mkdir(parents=True, exist_ok=True)
-    size = {"rounds": options.rounds, "devices": options.devices}
-    peace = train_in_peace(folder, **size, seeds=range(options.seed, options.seed + PEACE))
-    campaign = Campaign(folder, **size, faults=options.faults, seed=options.seed)
+    seeds = range(options.seed, options.seed + PEACE)
+    peace = train_in_peace(folder, devices=options.devices, seeds=seeds)
+    size = {"faults": options.faults, "devices": options.devices}
+    campaign = Campaign(folder, **size, seed=options.seed)
     outcome = campaign.carry_out(lambda line: print(line, file=sys.stderr))
     outcome = judge(outcome, peace)
     command = f"python -m tests.net.campaign --faults {options.faults} --seed {options.seed}"

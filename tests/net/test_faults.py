@@ -14,8 +14,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.net.campaign import Campaign, Relay
+from tests.net.campaign import Campaign
 from tests.net.processes import LONGEST, Program, free_port, wait_until
+from tests.net.relay import Relay
 from tests.net.site import running, scenario, shards_of
 from tiercut.data import load
 from tiercut.data.dataset import Split
@@ -26,7 +27,7 @@ from tiercut.fleet import Between, Fleet
 from tiercut.models.profile import shipped_profile
 from tiercut.net import reception
 from tiercut.net.device import Device, Place
-from tiercut.net.messages import Go
+from tiercut.net.messages import Go, Probe
 from tiercut.net.rounds import GRACE
 from tiercut.plan.plan import read_plan
 from tiercut.train.checkpoint import checkpoints, read_checkpoint
@@ -141,7 +142,8 @@ def programs(tmp_path):
     yield start
     for program in started:
         program.kill()
-        assert "Traceback" not in program.said.read_text(), program.said.read_text()
+        # gRPC may print one of its own when a server that stops cancels its streams.
+        assert "src/tiercut/" not in program.said.read_text(), program.said.read_text()
 
 
 @pytest.fixture
@@ -288,9 +290,10 @@ def test_who_left_between_rounds_returns(folder, scheme):
 
 
 class Slow(Device):
-    """Stays connected and computes no further while `held`, or gets no further than `unready`."""
+    """Stays connected; `held` it computes no further, `unready` it takes up no round, and `deaf` it
+    reads no tensors."""
 
-    held, unready = Event(), Event()
+    held, unready, deaf = Event(), Event(), Event()
 
     async def _act_in_shift(self, message, shift):
         if isinstance(message, Go):
@@ -306,13 +309,18 @@ class Slow(Device):
             await asyncio.sleep(0.01)
         await super()._prepare(begin, shift)
 
+    async def _listen(self, talk, outbox):
+        while self.deaf.is_set():
+            await asyncio.sleep(0.01)
+        await super()._listen(talk, outbox)
+
 
 @pytest.fixture
 def slow():
     """A kind of slow device, which is none any more at the end."""
     yield Slow
-    Slow.held.clear()
-    Slow.unready.clear()
+    for event in (Slow.held, Slow.unready, Slow.deaf):
+        event.clear()
 
 
 def test_a_straggler_is_left_out_after_a_deadline_that_comes_from_the_plan(folder, slow):
@@ -355,6 +363,27 @@ def test_a_round_starts_again_without_an_aggregator_that_does_not_take_it_up(fol
     assert (first.clients, first.real.attempts) == (3, 2)
     assert (second.clients, second.lost) == (4, 0)
     assert_as_replayed(work, LOCKSTEP, folder, events.crew)
+
+
+def test_nobody_waits_for_a_device_that_does_not_take_what_it_is_sent(folder, slow):
+    work = scenario(clients=4, rounds=2)
+    with running(work, LOCKSTEP, patience=2.0, joining=False) as site:
+        slow.deaf.set()
+        for name in NAMES:
+            site.join(name, kind=slow if name == "client-2" else Device)
+        wait_until(lambda: is_there(site, "client-2"))
+        way = site.site._reception.crew.peers["client-2"].data
+        for left in reversed(range(20)):
+            way.put(Probe(bytes=2**20, left=left), [bytes(2**20)])
+
+        def return_by_itself():
+            slow.deaf.clear()
+            wait_until(lambda: is_there(site, "client-2"))
+
+        site.train(folder, resume=True, observers=[Events({1: return_by_itself})])
+    first, second = records_of(folder)
+    assert (first.lost, second.lost, second.clients) == (1, 0, 4)
+    assert site.events("left")[0]["reason"] == "it does not take what it is sent"
 
 
 def test_a_device_that_says_nothing_more_is_found_by_its_silence(folder, member, monkeypatch):
@@ -487,6 +516,7 @@ def test_a_full_disk_stops_the_server_and_loses_nothing(small_disk, folder, serv
 
 
 def test_a_small_campaign(tmp_path):
-    outcome = Campaign(tmp_path, faults=8, rounds=4, devices=3, seed=2).carry_out()
+    quick = {"pause": (0.1, 0.6), "outages": (0.3, 1.0)}
+    outcome = Campaign(tmp_path, faults=8, devices=3, seed=2, **quick).carry_out()
     assert outcome.problems == ()
     assert sum(outcome.faults.values()) == 8

@@ -36,7 +36,7 @@ from tiercut.train.journal import read_records
 
 FRAMES = int(os.environ.get("TIERCUT_FUZZ_FRAMES", "10000"))
 """How many to try on the parsers; the gate takes these, a campaign takes more."""
-STREAMS = int(os.environ.get("TIERCUT_FUZZ_STREAMS", "150"))
+STREAMS = int(os.environ.get("TIERCUT_FUZZ_STREAMS", "90"))
 """On how many streams to try them where something runs."""
 MOST_GROWTH = 48 * 2**20
 """Bytes that a process may have more after all that."""

@@ -119,7 +119,7 @@ class Pace:
 
     def late(self) -> Set[int]:
         """Those furthest behind whose epoch is not over; others may only be waiting for them."""
-        done = {n: self._done[n] for n in self.present}
+        done = {n: self._done[n] for n in tuple(self.present)}  # other threads may ask
         behind = {n: d for n, d in done.items() if d < len(self._turns[n].sizes)}
         return {n for n, d in behind.items() if d == min(behind.values())}
 

@@ -121,8 +121,8 @@ class Caller:
     task: asyncio.Task[Any] | None
     refused: Refused | None = None
 
-    def turn_away(self, refused: Refused) -> None:
-        """End its stream."""
+    def end(self, refused: Refused | None = None) -> None:
+        """End its stream; it is told why, where it is its own fault."""
         self.refused = refused
         if self.task is not None:
             self.task.cancel()
@@ -223,6 +223,8 @@ class Device:
             await self._knock_again_and_again()
         finally:
             await self._end_shift()
+            for caller in tuple(self._callers):
+                caller.end()
             await server.stop(PARTING)
             self._workshop.close()
 
@@ -272,7 +274,7 @@ class Device:
                 try:
                     self._door.name_of(caller.context)
                 except Refused as refused:
-                    caller.turn_away(refused)
+                    caller.end(refused)
 
     # ---------------------------------------------------------------------- what the server says
 
@@ -545,7 +547,7 @@ class Device:
         """What a peer sent was due, and is not fit to be used."""
         callers = [caller for caller in self._callers if caller.name == peer]
         for caller in callers:
-            caller.turn_away(refused)
+            caller.end(refused)
         if not callers:  # it is the server or the own aggregator
             self._refuse(peer, refused)
             self._report_cut(shift, peer, str(refused))

@@ -59,6 +59,8 @@ GREETING = 10.0
 
 FAREWELL = 5.0
 """Seconds that devices have to leave when training is over."""
+PARTING = 1.0
+"""Seconds that streams have to end then, before gRPC breaks them off and says so."""
 
 Refusal = Literal["caller", "hello", "message", "data"]
 """What was refused, in one word: for counting."""
@@ -126,7 +128,9 @@ class Reception:
                 peer.control.put(Bye(reason=farewell))
             await self.crew.wait_until_empty(FAREWELL)
         self._watch.cancel()
-        await self._server.stop(0)
+        for peer in tuple(self.crew.peers.values()):
+            peer.hang_up("the server stops")
+        await self._server.stop(PARTING)
 
     def _refuse(self, peer: str, what: Refusal, refused: Refused) -> None:
         self.refusals[what] += 1  # not by the reason, which the peer may have a hand in

@@ -278,6 +278,10 @@ class Rounds:
             name = self._task.clients[client]
             self._log.warn("lost", node=name, round=tag[0] + 1, reason=reason)
             self._tell(client, Abort(round=tag[0], attempt=tag[1], reason=printable(reason)))
+            peer = self._crew.peers.get(name)
+            if peer is not None and peer.data is not None and peer.data.backlog:
+                # It would be sent more every round, until the server itself waits for it.
+                peer.hang_up("it does not take what it is sent")
 
         return Reactions(
             forget=lambda n: self._workshop.add(partial(self._drop, tag, n)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -192,8 +192,7 @@ def new_server(handlers: dict[str, Callable[[Any], Any]]) -> grpc.aio.Server:
                 # Else gRPC begins with the first message; and if the stream ends while that one is
                 # under way, it begins again, which fails, and the peer never hears of the end.
                 await context.send_initial_metadata(())
-                # In a task of its own: who ends it may do so when gRPC's is at its end by itself.
-                await asyncio.ensure_future(handle(context))
+                await _in_own_task(handle(context))
 
         return grpc.stream_stream_rpc_method_handler(call)
 
@@ -201,6 +200,20 @@ def new_server(handlers: dict[str, Callable[[Any], Any]]) -> grpc.aio.Server:
     server = grpc.aio.server(options=_OPTIONS)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
     return server
+
+
+async def _in_own_task(work: Coroutine[Any, Any, None]) -> None:
+    """Run something to its end; who is cancelled meanwhile, once or twice, passes it on and waits.
+
+    A stream that we end ourselves has a task of its own, for gRPC's may be at its own end then.
+    """
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            task.cancel()
+    task.result()
 
 
 def open_stream(channel: grpc.aio.Channel, method: str, name: str) -> Any:
@@ -295,4 +308,6 @@ def reason_of(problem: BaseException) -> str:
     """Why a stream ended, in words for a log."""
     if isinstance(problem, grpc.aio.AioRpcError):
         return str(problem.details() or problem.code().name)
+    if isinstance(problem, TimeoutError):
+        return "there is no answer"
     return str(problem) or type(problem).__name__

@@ -10,12 +10,14 @@ from tiercut.engines.ray.engine import Sharded
 from tiercut.engines.ray.keeping import Keeping
 from tiercut.engines.ray.station import Station
 from tiercut.engines.threads import Threads
+from tiercut.errors import TiercutError
 
 
 class Stored:
     """An object in the store: bytes, read where they lie, and never to be written to."""
 
-    def __init__(self, value):
+    def __init__(self, value, maker=None):
+        self.maker = maker
         buffers = []
         self._bytes = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
         self._buffers = [bytes(buffer.raw()) for buffer in buffers]
@@ -34,9 +36,13 @@ class Stored:
 
 @dataclass
 class Here:
-    """Loses the station that is given a call whose number is in `losses`."""
+    """Loses the station that is given a call whose number is in `losses`.
+
+    As a machine would, it may take along what it put into the store.
+    """
 
     losses: frozenset = frozenset()
+    with_objects: bool = False
     calls: list = field(default_factory=list)
     gone: list = field(default_factory=list)
     stored: list = field(default_factory=list)
@@ -50,9 +56,14 @@ class Here:
     def wait_for(self, station, name):
         assert station not in self.gone
 
-    def put(self, value):
-        self.stored.append(Stored(value))
+    def put(self, value, maker=None):
+        self.stored.append(Stored(value, maker))
         return self.stored[-1]
+
+    def load(self, ref):
+        if self.with_objects and ref.maker in self.gone:
+            raise TiercutError("that went with a machine")
+        return ref.load()
 
     def send(self, station, call):
         if len(self.calls) in self.losses:
@@ -60,17 +71,22 @@ class Here:
         self.calls.append(call.method)
         if station in self.gone:
             return [None] * (1 + call.objects)
-        arguments = [a.load() if isinstance(a, Stored) else a for a in call.arguments]
-        results = getattr(station, call.method)(*arguments)
+        try:
+            arguments = [self.load(a) if isinstance(a, Stored) else a for a in call.arguments]
+            results = getattr(station, call.method)(*arguments)
+        except TiercutError as problem:
+            return [problem] * (1 + call.objects)
         if not call.objects:
             return [self.put(results)]
         assert len(results) == 1 + call.objects
-        return [self.put(result) for result in results]
+        return [self.put(result, station) for result in results]
 
     def get(self, ref):
         if ref is None:
             raise Lost("the test wants it so")
-        return ref.load()
+        if isinstance(ref, TiercutError):
+            raise ref
+        return self.load(ref)
 
 
 def sharded(task, workers, *, here=None, share=float("inf"), precision="fp64"):

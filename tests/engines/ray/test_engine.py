@@ -165,6 +165,22 @@ def same_bits(expected, found):
     assert all(torch.equal(expected[key], found[key]) for key in expected)
 
 
+def test_without_what_was_kept_the_run_ends():
+    """Better than to go on with a state that is not the one that was lost."""
+    work = task("multihop", "plain", optimiser=OPTIMISERS["momentum"])
+    undisturbed = Here()
+    after(sharded(work, 2, here=undisturbed), course(work)[:1])
+    second_epoch = undisturbed.calls.index("snapshot") + 2
+    here = Here(frozenset([second_epoch]), with_objects=True)
+    engine = sharded(work, 2, here=here)
+    with (
+        pytest.warns(UserWarning, match="worker 1 was lost"),
+        pytest.raises(TiercutError, match="went with a machine"),
+    ):
+        engine.run_round(whole(work, 0))
+    assert here.calls[-1] == "restore"
+
+
 def test_a_worker_that_is_lost_again_and_again_ends_the_run():
     work = task()
     engine = sharded(work, 2, here=Here(frozenset(range(6, 1000))))

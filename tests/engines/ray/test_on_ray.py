@@ -16,18 +16,18 @@ from tests.engines.instances import (
     task,
     whole,
 )
-from tests.engines.ray.fatal import Fatal
+from tests.engines.ray.fatal import Fatal, Owner
 from tests.engines.ray.here import sharded
 from tests.engines.test_parity import OPTIMISERS
 from tiercut.cli import app
 from tiercut.cluster.connect import connected
 from tiercut.documents import read_json
 from tiercut.engines.build import build_engine
-from tiercut.engines.ray.crew import Crew
+from tiercut.engines.ray.crew import Call, Crew, ask
 from tiercut.engines.ray.engine import Sharded
 from tiercut.engines.ray.room import Room
 from tiercut.engines.threads import Threads
-from tiercut.errors import InputError, MissingError
+from tiercut.errors import InputError, MissingError, TiercutError
 from tiercut.scenario import EngineSection
 from tiercut.train.journal import read_records
 
@@ -117,6 +117,25 @@ def test_what_the_cluster_cannot_do_is_refused(changes, message):
         build_engine(EngineSection(name="ray", **changes), task())
 
 
+def test_a_bug_on_a_worker_is_shown_as_it_is(crew):
+    work = task()
+    Sharded(work, settings(1), Threads, crew)
+    with pytest.raises(AssertionError, match="a round must have begun"):
+        ask(crew.workers[:1], [Call("finish", objects=1)])
+
+
+def test_what_the_store_lost_is_said():
+    import ray
+
+    from tiercut.engines.ray.cluster import RayCluster
+
+    owner = ray.remote(Owner).options(num_cpus=0).remote()
+    (ref,) = ray.get(owner.own.remote())
+    ray.kill(owner)
+    with pytest.raises(TiercutError, match=r"lost what it was to keep \(.*\); .* --resume"):
+        RayCluster(Room(1, 1)).get(ref)
+
+
 def test_a_full_cluster_is_named():
     from tiercut.engines.ray.cluster import RayCluster
 
@@ -132,7 +151,7 @@ def test_options_of_the_engine_need_the_engine(tmp_path):
 
 def test_the_verb_trains_with_it(tmp_path):
     folder = tmp_path / "run"
-    command = ["train", str(DEMO), "--engine", "ray", "--workers", "2", "--threads", "1"]
+    command = ["train", str(DEMO), "--engine", "ray", "--workers", "1", "--threads", "1"]
     result = CliRunner().invoke(app, [*command, "--rounds", "1", "-o", str(folder)])
     assert result.exit_code == 0, result.output
     assert read_json(folder / "manifest.json")["engine"] == "ray"

@@ -31,7 +31,7 @@ def build_sharded(section: EngineSection, task: Task) -> Engine:
     room = find_room(nodes, section.workers, section.threads, on_gpu=on_gpu)
     device = torch.device("cuda" if on_gpu else "cpu")
     settings = settings_on(device, section.precision, room.cpus)
-    executor = _find_executor(section.executor, settings, task, alone=room.workers == 1)
+    executor = find_waiting(section.executor, settings, task, alone=room.workers == 1)
     return Sharded(task, settings, executor, Crew(RayCluster(room), room.workers))
 
 
@@ -51,7 +51,7 @@ def _on_gpu(device: str, there_are: bool) -> bool:
     return there_are if device == "auto" else device == "cuda"
 
 
-def _find_executor(name: str, settings: Settings, task: Task, *, alone: bool) -> Factory:
+def find_waiting(name: str, settings: Settings, task: Task, *, alone: bool) -> Factory:
     """An executor whose steps can wait for other workers, where they have to."""
     waits = task.scheme.interval(Part.SERVER) == "batch" and not alone
     if waits and settings.device.type == "cuda":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ray
@@ -58,17 +59,19 @@ class RayCluster:
         try:
             return ray.get(ref)
         except RayActorError as lost:
-            raise Lost(_first_line(lost)) from None
-        except RayTaskError as failed:
-            if isinstance(failed.cause, TiercutError):
-                raise failed.cause from None
+            raise Lost(_brief(lost)) from None
+        except RayError as problem:
+            cause = problem.cause if isinstance(problem, RayTaskError) else problem
+            if isinstance(cause, TiercutError):
+                raise cause from None
+            if isinstance(cause, RayError):
+                raise TiercutError(
+                    f"the cluster lost what it was to keep ({_brief(cause)}); go on from the"
+                    f" last checkpoint with --resume"
+                ) from None
             raise
-        except RayError as lost:
-            raise TiercutError(
-                f"the cluster lost what it was to keep ({_first_line(lost)}); go on from the last"
-                f" checkpoint with --resume"
-            ) from None
 
 
-def _first_line(problem: Exception) -> str:
-    return str(problem).strip().partition("\n")[0].rstrip(".")
+def _brief(problem: Exception) -> str:
+    """What Ray says of a problem, without the pages that follow."""
+    return re.split(r"\. |: |\.?\n", str(problem).strip(), maxsplit=1)[0].rstrip(".")

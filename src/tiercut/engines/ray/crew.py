@@ -85,28 +85,32 @@ class Worker:
         losses = 0
         while True:
             try:
+                if losses:
+                    refs = self._replace(call, before)
                 return Reply(self._cluster.get(refs[0]), refs[1:])
             except Lost as lost:
                 losses += 1
-                if losses == MOST_LOSSES:
-                    raise TiercutError(
-                        f"{self.name} was lost {losses} times in a row ({lost}); see whether its"
-                        f" machine has memory enough, or ask for more workers, then go on with"
-                        f" --resume"
-                    ) from None
-                warnings.warn(
-                    f"{self.name} was lost ({lost}); a new one does again what it did since its"
-                    f" state was kept",
-                    stacklevel=2,
-                )
-                refs = self._replace(call, before)
+                self._note_loss(str(lost), losses)
+
+    def _note_loss(self, reason: str, losses: int) -> None:
+        if losses == MOST_LOSSES:
+            raise TiercutError(
+                f"{self.name} was lost {losses} times in a row ({reason}); see whether its machine"
+                f" has memory enough, or ask for more workers, then go on with --resume"
+            )
+        warnings.warn(
+            f"{self.name} was lost ({reason}); a new one does again what it did since its state was"
+            f" kept",
+            stacklevel=2,
+        )
 
     def _replace(self, call: Call, before: Sequence[Call]) -> list[Ref]:
+        """Begin a call on a new station, which has come as far as the old one had."""
         self._cluster.close_station(self._station)
         self._station = self._cluster.open_station()
         self.wait()
         for earlier in before:
-            self.send(earlier)
+            self._cluster.get(self.send(earlier)[0])
         return self.send(call)
 
 
