@@ -10,8 +10,8 @@ crowd      10,000 clients, 2 % of them in a round, with and without momentum: se
 growth     200 clients in a round out of 10,000, 100,000 and 1,000,000
 
 Overhead and scaling train a model of the paper at its (h, v) with AA HSFL-ll, SGD with momentum,
-two groups. Rounds of the two that are compared alternate, so that both see the same machine. Memory is
-PSS: what several processes share counts in part for each. Results go to ray.json beside this file.
+two groups. Rounds of the two that are compared alternate, so that both see the same machine. Memory
+is PSS: what processes share counts in part for each. Results go to ray.json beside this file.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """The engine on a Ray cluster of two machines, which are both this one."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,9 @@ def test_what_the_store_lost_is_said():
     (ref,) = ray.get(owner.own.remote())
     ray.kill(owner)
     with pytest.raises(TiercutError, match=r"lost what it was to keep \(.*\); .* --resume"):
-        RayCluster(Room(1, 1)).get(ref)
+        for _ in range(300):  # it takes a moment until the loss is known everywhere
+            RayCluster(Room(1, 1)).get(ref)
+            time.sleep(0.1)
 
 
 def test_a_full_cluster_is_named():
