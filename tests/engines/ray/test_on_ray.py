@@ -125,6 +125,13 @@ def test_a_bug_on_a_worker_is_shown_as_it_is(crew):
         ask(crew.workers[:1], [Call("finish", objects=1)])
 
 
+def get_until_lost(cluster, ref):
+    """It takes a moment until a loss is known everywhere."""
+    for _ in range(300):
+        cluster.get(ref)
+        time.sleep(0.1)
+
+
 def test_what_the_store_lost_is_said():
     import ray
 
@@ -134,9 +141,7 @@ def test_what_the_store_lost_is_said():
     (ref,) = ray.get(owner.own.remote())
     ray.kill(owner)
     with pytest.raises(TiercutError, match=r"lost what it was to keep \(.*\); .* --resume"):
-        for _ in range(300):  # it takes a moment until the loss is known everywhere
-            RayCluster(Room(1, 1)).get(ref)
-            time.sleep(0.1)
+        get_until_lost(RayCluster(Room(1, 1)), ref)
 
 
 def test_a_full_cluster_is_named():
