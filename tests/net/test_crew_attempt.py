@@ -206,7 +206,7 @@ def test_who_serves_nobody_is_left_out_and_everything_else_ends_the_attempt(serv
                 present.discard(client)
                 serves = any(served_by[n] == client for n in present)
                 if serves or not present:
-                    failure = failure or client
+                    failure = client if failure is None else failure
                 else:
                     assert court.forgotten[-1] == client
                     assert court.told[-1] == (served_by[client], client)
