@@ -34,7 +34,7 @@ import torch
 
 from tiercut.data.own import load_own
 from tiercut.documents import read_json
-from tiercut.net import device
+from tiercut.net import bench
 from tiercut.net.certs import create_ca, issue
 from tiercut.net.device import Device, Place
 from tiercut.net.identity import LIST_FILE, SERVER, Revoked, read_credentials
@@ -70,7 +70,7 @@ TIERCUT = str(Path(sys.executable).parent / "tiercut")
 LOOK = 0.1
 """Seconds between two looks at the memory of those who may end any time."""
 LEAVING = 30.0
-"""Seconds that devices have to end when the server has ended."""
+"""Seconds that all have to end when the first has ended."""
 
 
 # ----------------------------------------------------------------------------------- the devices
@@ -80,7 +80,7 @@ def be_devices(names: Sequence[str], server: str, folder: Path) -> None:
     """Run some devices in this process, until the server sends them home."""
     torch.set_num_threads(1)
     # They are one machine and share a thread: measured once, or all would wait for one another.
-    with patch.object(device, "measure_throughput", once(measure_throughput)):
+    with patch.object(bench, "measure_throughput", once(measure_throughput)):
         asyncio.run(_run_all(names, server, folder))
 
 
@@ -141,14 +141,18 @@ def watch(server: subprocess.Popen[bytes], devices: Sequence[BaseProcess]) -> di
     """Wait for everybody, and say how much memory they took."""
     pids = [process.pid for process in devices if process.pid is not None]
     watching = Watch(server.pid, *pids)
-    ended = None
-    while any(process.is_alive() for process in devices):
+    first_end = None
+    while True:
+        here = [server.poll() is None, *(process.is_alive() for process in devices)]
+        if not any(here):
+            break
+        if not all(here):
+            first_end = first_end or time.monotonic()
+            if time.monotonic() > first_end + LEAVING:
+                server.kill()
+                sys.exit("not all of them end; --keep FOLDER keeps what they say")
         watching.look()
         time.sleep(LOOK)
-        if server.poll() is not None:
-            ended = ended or time.monotonic()
-            if time.monotonic() > ended + LEAVING:
-                sys.exit("some devices do not end; --keep FOLDER keeps their logs")
     return {
         "server_exit": server.wait(),
         "server_GiB": watching.gib[server.pid],
@@ -217,7 +221,8 @@ def table(results: dict[str, Any]) -> str:
     rows = [
         f"# Many devices at one server\n\n`{results['command']}`, {results['device']}, grpcio"
         f" {results['grpcio']}, torch {results['torch']}: {results['devices']} devices in"
-        f" {results['processes']} processes, mutual TLS, all on this machine.\n\n"
+        f" {results['processes']} processes, mutual TLS, all on this machine; load average"
+        f" {results['load_before']:.1f} before it.\n\n"
         f"The server held {results['server_GiB']:.2f} GiB at most (goal: under {GOAL:g} GiB), with"
         f" {results['server_threads']} threads; the processes of the devices {devices} GiB.\n\n"
         f"All had joined after {results['joining_seconds']:.1f} s and were measured after another"
@@ -255,6 +260,7 @@ def main() -> None:
             "python": platform.python_version(),
             "devices": options.clients,
             "processes": options.processes,
+            "load_before": os.getloadavg()[0],
             **run(folder, options),
         }
     options.output.write_text(json.dumps(results, indent=2) + "\n")

@@ -25,6 +25,7 @@ import struct
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -287,22 +288,44 @@ def be_far_end(folder: Path, size: int, messages: int, ports: Connection) -> Non
     asyncio.run(serve())
 
 
-async def compare(folder: Path, ports: tuple[int, int], options: argparse.Namespace) -> Any:
+@dataclass(frozen=True)
+class Taken:
+    """What some messages took."""
+
+    seconds: float
+    cpu: float
+    """Seconds of both processes' cores: what other programs on the machine change little."""
+
+
+def cpu_of(process: int) -> float:
+    """Seconds that a process has computed, in all of its threads."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+async def compare(
+    folder: Path, ports: tuple[int, int], far: int, options: argparse.Namespace
+) -> dict[Way, dict[str, list[Taken]]]:
     values = torch.randn(BATCH, *SHAPE)
-    plain = PlainSocket(folder, ports[0], values)
     ours = NearEnd(security_of(folder), ports[1], values)
-    seconds: dict[str, dict[str, list[float]]] = {way: {"plain": [], "tiercut": []} for way in WAYS}
+    ends: dict[str, PlainSocket | NearEnd] = {
+        "plain": PlainSocket(folder, ports[0], values),
+        "tiercut": ours,
+    }
+    taken: dict[Way, dict[str, list[Taken]]] = {way: {name: [] for name in ends} for way in WAYS}
     for repeat in range(1 + options.repeats):
         for way in WAYS:
-            for name, end in (("plain", plain), ("tiercut", ours)):
-                found = await end.send(way, options.messages)
+            for name, end in ends.items():
+                before = time.process_time() + cpu_of(far)
+                seconds = await end.send(way, options.messages)
+                cpu = time.process_time() + cpu_of(far) - before
                 if repeat:  # the first warms up
-                    seconds[way][name].append(found)
+                    taken[way][name].append(Taken(seconds, cpu))
     ours.workshop.close()
-    return seconds
+    return taken
 
 
-def measure(options: argparse.Namespace) -> Any:
+def measure(options: argparse.Namespace) -> dict[str, Any]:
     size = sum(map(len, payload_of([torch.zeros(BATCH, *SHAPE), torch.zeros(BATCH).long()])))
     with tempfile.TemporaryDirectory() as scratch:
         create_ca(Path(scratch) / "ca")
@@ -313,45 +336,56 @@ def measure(options: argparse.Namespace) -> Any:
             target=be_far_end, args=(far, size, options.messages, there), daemon=True
         )
         process.start()
+        assert process.pid is not None
         try:
-            seconds = asyncio.run(compare(near, here.recv(), options))
+            taken = asyncio.run(compare(near, here.recv(), process.pid, options))
         finally:
             process.kill()
-    ways = {}
-    for way, by_name in seconds.items():
-        moved = size * options.messages * (2 if way == "there and back" else 1)
-        rates = {name: [moved / one / 1e6 for one in found] for name, found in by_name.items()}
-        shares = [
-            ours / plain for ours, plain in zip(rates["tiercut"], rates["plain"], strict=True)
-        ]
-        ways[way] = {name: spread(found) for name, found in (*rates.items(), ("share", shares))}
-    return ways
+    return {way: sum_up(way, size, options.messages, found) for way, found in taken.items()}
+
+
+def sum_up(way: Way, size: int, messages: int, taken: dict[str, list[Taken]]) -> dict[str, Any]:
+    count = messages * (2 if way == "there and back" else 1)
+    rates = {
+        name: [count * size / 1e6 / one.seconds for one in found] for name, found in taken.items()
+    }
+    shares = [ours / plain for ours, plain in zip(rates["tiercut"], rates["plain"], strict=True)]
+    cpu = {name: spread([one.cpu / count * 1e3 for one in found]) for name, found in taken.items()}
+    return {
+        "MB_per_second": {name: spread(found) for name, found in rates.items()},
+        "share": spread(shares),
+        "cpu_ms_per_message": cpu,
+    }
 
 
 def spread(found: list[float]) -> dict[str, float]:
     return {"median": statistics.median(found), "least": min(found), "most": max(found)}
 
 
+def show(found: dict[str, float], form: str) -> str:
+    return f"{found['median']:{form}} ({found['least']:{form}} to {found['most']:{form}})"
+
+
 def table(results: dict[str, Any]) -> str:
     """The results as a page."""
     rows = [
         f"# Tensors over loopback, against a plain mutual-TLS socket\n\n`{results['command']}`,"
-        f" {results['device']}, grpcio {results['grpcio']}, Python {results['python']}:"
-        f" {results['repeats']} repeats in turns, each of {results['messages']} messages of 10 MB."
-        f" MB/s, as median (least to most); a share is of two neighbouring repeats.\n\n"
-        f"| way | plain socket | tiercut | share of the plain socket | goal |\n"
-        f"|---|---|---|---|---|"
+        f" {results['device']}, grpcio {results['grpcio']}, Python {results['python']}; load"
+        f" average {results['load_before']:.1f} before it. {results['repeats']} repeats in turns,"
+        f" each of {results['messages']} messages of 10 MB. All figures are medians (least to"
+        f" most); a share is of two neighbouring repeats; CPU is that of both processes.\n\n"
+        f"| way | plain, MB/s | tiercut, MB/s | share (goal: {GOAL}) |"
+        f" plain, CPU ms a message | tiercut, CPU ms a message |\n|---|---|---|---|---|---|"
     ]
-    for way, found in results["MB_per_second"].items():
-        plain, ours, share = (
-            f"{one['median']:{form}} ({one['least']:{form}} to {one['most']:{form}})"
-            for one, form in (
-                (found["plain"], ".0f"),
-                (found["tiercut"], ".0f"),
-                (found["share"], ".2f"),
-            )
-        )
-        rows.append(f"| {way} | {plain} | {ours} | {share} | {GOAL} |")
+    for way, found in results["ways"].items():
+        rates, cpu = found["MB_per_second"], found["cpu_ms_per_message"]
+        cells = [
+            way,
+            *(show(rates[name], ".0f") for name in ("plain", "tiercut")),
+            show(found["share"], ".2f"),
+            *(show(cpu[name], ".1f") for name in ("plain", "tiercut")),
+        ]
+        rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows) + "\n"
 
 
@@ -368,7 +402,8 @@ def main() -> None:
         "python": platform.python_version(),
         "repeats": options.repeats,
         "messages": options.messages,
-        "MB_per_second": measure(options),
+        "load_before": os.getloadavg()[0],
+        "ways": measure(options),
     }
     options.output.write_text(json.dumps(results, indent=2) + "\n")
     options.output.with_suffix(".md").write_text(table(results))

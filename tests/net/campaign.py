@@ -201,9 +201,13 @@ class Campaign:
         began = time.monotonic()
         self._start_server()
         self._members = [Member(self, name) for name in self._names]
-        longest = self._watch(tell)
-        seconds = time.monotonic() - began
-        self._end()
+        try:
+            longest = self._watch(tell)
+            seconds = time.monotonic() - began
+            self._check_ends()
+        finally:
+            self._end()
+        self._check_words()
         records = self._check_rounds()
         return Outcome(
             seed=self._seed,
@@ -263,26 +267,11 @@ class Campaign:
         return path.read_bytes().count(b"\n") if path.exists() else 0
 
     def _end(self):
-        self._later.clear()
-        if self._server.alive or self._server.wait() != 0:
-            self._problems.append("the server did not come to its end")
-        else:
-            self._part()
+        """Leave no process behind."""
         self._server.kill()
         for member in self._members:
             member.end()
         self.loops.close()
-        for path in self.folder.glob("*.txt"):
-            said = path.read_text()
-            for sign in ("Traceback", "this is a bug", "work failed"):
-                if sign in said:
-                    self._problems.append(f"{path.name} says {sign!r}")
-
-    def _part(self):
-        """Devices that nothing ails are sent home by the server."""
-        for member in self._members:
-            if not member.troubled and member.program.wait() != 0:
-                self._problems.append(f"{member.name} ended with an error")
 
     # ----------------------------------------------------------------------------------- faults
 
@@ -330,6 +319,22 @@ class Campaign:
             heapq.heappop(self._later)[2]()
 
     # ----------------------------------------------------------------------------------- checks
+
+    def _check_ends(self):
+        """The server comes to its end and sends home the devices that nothing ails."""
+        if self._server.alive or self._server.wait() != 0:
+            self._problems.append("the server did not come to its end")
+            return
+        for member in self._members:
+            if not member.troubled and member.program.wait() != 0:
+                self._problems.append(f"{member.name} ended with an error")
+
+    def _check_words(self):
+        for path in self.folder.glob("*.txt"):
+            said = path.read_text()
+            for sign in ("Traceback", "this is a bug", "work failed"):
+                if sign in said:
+                    self._problems.append(f"{path.name} says {sign!r}")
 
     def _check_rounds(self):
         try:

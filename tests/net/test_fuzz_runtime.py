@@ -289,7 +289,7 @@ def test_a_round_outlasts_malformed_frames(papers, tmp_path, monkeypatch, caplog
     async def in_words(rogue):
         await say(rogue.words, random.choice(FROM_NODE[6:]).model_copy(update=rogue.tag))
 
-    crimes = [to_server, to_aggregator, in_words] * (STREAMS // 30)
+    crimes = [to_server, to_aggregator, in_words] * 3
     work = scenario(clients=4, rounds=len(crimes), epochs=1)
     monkeypatch.setattr(Rogue, "crimes", list(crimes))
     with running(work, SCHEME, security=papers, joining=False) as site:

@@ -17,22 +17,17 @@ from functools import partial
 from typing import Any, TypeVar
 
 import grpc
-import torch
 
 from tiercut import __version__
-from tiercut.engines.common import CommonModel
-from tiercut.engines.feed import Feed
-from tiercut.engines.nodes import Aggregator, Client
-from tiercut.engines.task import Task
 from tiercut.engines.transport import Activations, Address, Role
 from tiercut.errors import InputError, TiercutError
-from tiercut.models.trace import trace
-from tiercut.net.door import Door
+from tiercut.net.bench import Bench
+from tiercut.net.callers import Callers
 from tiercut.net.due import AccessList
 from tiercut.net.frames import Later, Refused, Skip, printable
 from tiercut.net.identity import SERVER as SERVER_NAME
 from tiercut.net.job import Load, check_code, make_task
-from tiercut.net.letters import DTYPE, Letter, check_labels, read_letter
+from tiercut.net.letters import Letter, check_labels, read_letter
 from tiercut.net.logs import Log
 from tiercut.net.messages import (
     PROTOCOL,
@@ -62,9 +57,7 @@ from tiercut.net.messages import (
     read_data,
     read_from_server,
 )
-from tiercut.net.post import Post
 from tiercut.net.probing import Meter, rate_of, send_probes
-from tiercut.net.rewind import Rewind
 from tiercut.net.shift import SERVER, Shift, make_shift
 from tiercut.net.streams import (
     Conversation,
@@ -76,7 +69,6 @@ from tiercut.net.streams import (
     reason_of,
 )
 from tiercut.net.tasks import until_one_ends
-from tiercut.net.throughput import measure_throughput
 from tiercut.net.workshop import Outbox, Workshop
 
 T = TypeVar("T")
@@ -111,67 +103,6 @@ class Place:
     """What others are to call instead, as host:port."""
 
 
-@dataclass(eq=False)
-class Caller:
-    """A stream that another device has opened to this one."""
-
-    name: str
-    context: Any
-    outbox: Outbox
-    task: asyncio.Task[Any] | None
-    refused: Refused | None = None
-
-    def end(self, refused: Refused | None = None) -> None:
-        """End its stream; it is told why, where it is its own fault."""
-        self.refused = refused
-        if self.task is not None:
-            self.task.cancel()
-
-
-class Bench:
-    """What a device works with for one job: its data, its parts of the model, and its thread."""
-
-    def __init__(self, job: Job, task: Task, workshop: Workshop) -> None:
-        self.job, self.task, self.workshop = job, task, workshop
-        self.common = CommonModel(task, DTYPE)
-        self._feed = Feed(task, torch.device("cpu"), DTYPE)
-        self._number: int | None = None
-        self.throughput: float | None = None
-
-    def take_number(self, number: int) -> None:
-        """Be client number `number`; another number is another run, and starts anew."""
-        if number == self._number:
-            return
-        self._number = number
-        self.post = Post(number, self.task.wire, self.workshop)
-        self.client = Client(self.task, Address("client", number), self.post, self._feed)
-        self.aggregator = Aggregator(self.task, Address("aggregator", number), self.post)
-        self._rewind = Rewind((self.client, self.aggregator), self.common.prototypes)
-
-    def begin(
-        self, shift: Shift, outbox: Callable[[int], Outbox | None], done: Callable[[], None]
-    ) -> None:
-        """Take up the duties of a shift; on the workshop's thread, after what was done before."""
-        self.post.begin(shift.tag, outbox, shift.due, done)
-        self._rewind.start(shift.schedule.round)
-        self.client.begin(shift.own, shift.schedule)
-        self.aggregator.begin(shift.served, shift.schedule)
-
-    def is_done(self, shift: Shift) -> bool:
-        """Whether all duties are done."""
-        return self.client.pace.over and (not shift.served or self.aggregator.pace.over)
-
-    def measure(self) -> float:
-        """FLOP/s of this device on the job's model."""
-        if self.throughput is None:
-            task = self.task
-            profile = trace(task.model)
-            batch = min(task.batch, max(2, task.counts[0]))  # none that trains here is larger
-            found = measure_throughput(task.model, profile, batch, task.optimiser)
-            self.throughput = found.throughput
-        return self.throughput
-
-
 class Device:
     """One device, in one event loop; several may share a process."""
 
@@ -198,8 +129,7 @@ class Device:
         """Set when it begins another."""
         self._finished = False
         self._access = AccessList()
-        self._door = Door(security)
-        self._callers: list[Caller] = []
+        self._callers = Callers(security)
         self._outboxes: dict[int, Outbox] = {}
         """To the server, and to the own aggregator."""
         self._shift_tasks: set[asyncio.Task[None]] = set()
@@ -223,8 +153,7 @@ class Device:
             await self._knock_again_and_again()
         finally:
             await self._end_shift()
-            for caller in tuple(self._callers):
-                caller.end()
+            self._callers.end_all()
             await server.stop(PARTING)
             self._workshop.close()
 
@@ -270,11 +199,7 @@ class Device:
         while True:
             await asyncio.sleep(BEAT)
             self._control.put(Heartbeat())
-            for caller in tuple(self._callers):
-                try:
-                    self._door.name_of(caller.context)
-                except Refused as refused:
-                    caller.end(refused)
+            self._callers.check()
 
     # ---------------------------------------------------------------------- what the server says
 
@@ -450,26 +375,13 @@ class Device:
         """Another device has opened a stream to this one."""
         who = context.peer()
         try:
-            who = self._door.name_of(context)
-            with self._door.open_for(who):
-                await self._serve(who, context)
+            who = self._callers.name_of(context)
+            talk = self._converse(context, who)
+            outbox = Outbox(talk)
+            await self._callers.serve(who, context, outbox, self._listen(talk, outbox))
         except Refused as refused:
             self._refuse(who, refused)
             await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(refused))
-
-    async def _serve(self, name: str, context: Any) -> None:
-        talk = self._converse(context, name)
-        caller = Caller(name, context, Outbox(talk), asyncio.current_task())
-        self._callers.append(caller)
-        try:
-            await until_one_ends(self._listen(talk, caller.outbox), caller.outbox.run())
-        except Gone:
-            pass
-        except asyncio.CancelledError:  # by gRPC or by ourselves
-            if caller.refused is not None:
-                raise caller.refused from None
-        finally:
-            self._callers.remove(caller)
 
     def _refuse(self, peer: str, refused: Refused) -> None:
         """Note what a peer must not do; if it is served here, the server is to go on without it."""
@@ -496,8 +408,8 @@ class Device:
         if number in self._outboxes:
             return self._outboxes[number]
         names = {} if self._shift is None else self._shift.names
-        here = (c for c in reversed(tuple(self._callers)) if names.get(c.name) == number)
-        return next((caller.outbox for caller in here), None)
+        name = next((name for name, n in names.items() if n == number), "")
+        return next((caller.outbox for caller in self._callers.named(name)), None)
 
     async def _listen(self, talk: Conversation[Data], outbox: Outbox) -> None:
         meter = Meter(outbox)
@@ -545,7 +457,7 @@ class Device:
 
     def _blame(self, peer: str, refused: Refused, shift: Shift) -> None:
         """What a peer sent was due, and is not fit to be used."""
-        callers = [caller for caller in self._callers if caller.name == peer]
+        callers = self._callers.named(peer)
         for caller in callers:
             caller.end(refused)
         if not callers:  # it is the server or the own aggregator
