@@ -165,6 +165,15 @@ def _hosting(page, h_of, v_of, k, n):
     return sum(page.F(h_of[m] + 1, v_of[m]) for m in _members(k, k[n])) / page.p[k[n]]
 
 
+def _middle(page, h_of, v_of, k, n):
+    return page.F(h_of[n] + 1, v_of[n]) / page.p[k[n]]
+
+
+def _processor(page, h_of, v_of, k, n):
+    """All that n's aggregator computes for a batch of everybody it serves."""
+    return 3 * (_weak(page, h_of, k[n]) + _hosting(page, h_of, v_of, k, n))
+
+
 def _uplink(page, v_of, k, n):
     """All the models of n's aggregator, one after another on its link to the server."""
     return sum(page.G(v_of[m]) for m in _members(k, k[n])) / page.r_s[k[n]]
@@ -204,41 +213,42 @@ def _pipelined_epoch(page, h_of, v_of, k):
     ends = []
     for n in range(page.N):
         hop = page.G(h_of[n]) / page.r(n, k[n])
-        weak, hosting = _weak(page, h_of, n), _hosting(page, h_of, v_of, k, n)
+        weak, middle = _weak(page, h_of, n), _middle(page, h_of, v_of, k, n)
         uplink = _uplink(page, v_of, k, n)
-        chain = 3 * weak + 2 * hop + 3 * hosting
+        chain = max(3 * weak + 2 * hop + 3 * middle, _processor(page, h_of, v_of, k, n))
         radio = 0.0
         if page.access is not None:
             radio = 2 * _hops_on_radio(page, h_of, k, n) + uplink
         slowest_stage = max(chain, radio, uplink, server)
-        way_through = weak + hop + hosting + uplink + server
+        way_through = weak + hop + middle + uplink + server
         ends += [page.Q * max(chain, radio), way_through + (page.Q - 1) * slowest_stage]
     return max(ends)
 
 
 def _played_epoch(page, h_of, v_of, k):
-    """Batch by batch: a client's chain, its aggregator's uplink (and radio), and the server."""
+    """Batch by batch: a client's chain, its aggregator's processor, uplink and radio, the server."""
     clients = range(page.N)
     server = page.T_s(v_of)
     ready, over = [0.0] * page.N, 0.0
-    sent, radio_free = [0.0] * page.N, [0.0] * page.N
+    sent, radio_free, processor_free = ([0.0] * page.N for _ in range(3))
     served = 0.0
     for _ in range(page.Q):
         arrived = [0.0] * page.N
         for n in clients:
             hop = page.G(h_of[n]) / page.r(n, k[n])
-            weak, hosting = _weak(page, h_of, n), _hosting(page, h_of, v_of, k, n)
-            start = max(ready[n], radio_free[k[n]])
-            middle = start + weak + hop + hosting
-            arrived[k[n]] = max(arrived[k[n]], middle)
-            ready[n] = middle + 2 * hosting + hop + 2 * weak
+            weak, middle = _weak(page, h_of, n), _middle(page, h_of, v_of, k, n)
+            start = max(ready[n], radio_free[k[n]], processor_free[k[n]])
+            cut = start + weak + hop + middle
+            arrived[k[n]] = max(arrived[k[n]], cut)
+            ready[n] = cut + 2 * middle + hop + 2 * weak
         for j in set(k):
+            processor_free[j] += _processor(page, h_of, v_of, k, j)
             sent[j] = max(arrived[j], sent[j]) + _uplink(page, v_of, k, j)
             if page.access is not None:
                 busy = 2 * _hops_on_radio(page, h_of, k, j) + _uplink(page, v_of, k, j)
                 radio_free[j] += busy
         served = max(served, *sent) + server
-        over = max(over, served, *ready, *radio_free)
+        over = max(over, served, *ready, *radio_free, *processor_free)
     return over
 
 

@@ -19,6 +19,7 @@ from tests.cost.instances import (
     relaxed,
 )
 from tiercut.cost import SCHEMES, Placement, Workload, binding, round_seconds
+from tiercut.cost.delay import round_terms
 from tiercut.cost.timeline import SERVER, round_timeline
 from tiercut.units import show_time
 
@@ -54,6 +55,11 @@ def spent_on_the_critical_path(fleet, work, placement, scheme, model):
         if event.kind == "send":
             moved = WEIGHTS if event.label.startswith("weights") else LINK
             part = moved, frozenset({node, peer})
+        elif event.kind == "processor":
+            terms = round_terms(fleet, work, placement)
+            spent[CLIENT, frozenset({node})] += 3 * terms.weak[event.node]
+            spent[AGGREGATOR, frozenset({node})] += 3 * terms.hosting[event.node]
+            continue
         elif event.kind == "radio":
             # A radio that serves nobody else does nothing but upload: it is the link.
             part = (LINK, frozenset({node, "the server"})) if alone else (RADIO, frozenset({node}))

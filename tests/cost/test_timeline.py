@@ -122,6 +122,7 @@ def test_only_what_happens_is_an_event(instance):
         if not instance.fleet.links.shared:
             assert all(event.kind != "radio" for event in events)
         if not SCHEMES[scheme].three_tiers:
+            assert all(event.kind != "processor" for event in events)
             below = {e.label for e in events if e.kind == "compute" and e.node != SERVER}
             assert all(label[2:].startswith(" 1..") for label in below)
 

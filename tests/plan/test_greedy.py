@@ -36,7 +36,10 @@ def group_delay(problem, h, v, k, others) -> float:
     everybody = Placement.three_tiers(h, v, np.arange(len(problem.fleet)))
     server = round_terms(problem.fleet, problem.work, everybody).server
     if problem.model == "network" and problem.scheme.local_loss:
-        return np.maximum(np.maximum(terms.chain, terms.radio), terms.uplink_shared).max()
+        return max(
+            stage.max()
+            for stage in (terms.chain, terms.processor, terms.radio, terms.uplink_shared)
+        )
     shares = problem.model == "network"
     hop, uplink = (terms.hop_shared, terms.uplink_shared) if shares else (terms.hop, terms.uplink)
     forward = (terms.weak + hop + terms.hosting + uplink).max()

@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from tiercut.cost.delay import (
+    Floats,
     Terms,
     pipeline_ends,
     pipeline_periods,
@@ -78,12 +79,9 @@ class _Names:
         return f"the link of {self.fleet.names[k]!r} to the server ({rate})"
 
 
-def _chain(terms: Terms, name: _Names, n: int, share: float) -> Parts:
-    """A share of client n's computing and sending below the cut."""
-    return {
-        name.client(n): share * float(terms.weak[n]),
-        name.host(n): share * float(terms.hosting[n]),
-    }
+def _chain(name: _Names, n: int, share: float, weak: Floats, hosting: Floats) -> Parts:
+    """A share of client n's computing below the cut."""
+    return {name.client(n): share * float(weak[n]), name.host(n): share * float(hosting[n])}
 
 
 def _barrier_parts(terms: Terms, name: _Names, scheme: SchemeCost, model: CostModel) -> Parts:
@@ -93,7 +91,7 @@ def _barrier_parts(terms: Terms, name: _Names, scheme: SchemeCost, model: CostMo
     parts: Parts = defaultdict(float)
 
     def spend(n: int, passes: float) -> None:
-        for what, seconds in _chain(terms, name, n, passes).items():
+        for what, seconds in _chain(name, n, passes, terms.weak, terms.hosting).items():
             parts[what] += seconds
         parts[name.hop(n)] += float(hop[n])
 
@@ -123,7 +121,7 @@ def _pipelined_parts(terms: Terms, name: _Names, batches: int) -> Parts:
     parts: Parts = defaultdict(float)
     for what, seconds in _stage(terms, name, n, period[n]).items():
         parts[what] += (batches - 1) * seconds
-    for what, seconds in _chain(terms, name, n, 1).items():
+    for what, seconds in _chain(name, n, 1, terms.weak, terms.middle).items():
         parts[what] += seconds
     parts[name.hop(n)] += float(terms.hop[n])
     parts[name.uplink(name.aggregator(n))] += float(terms.uplink_shared[n])
@@ -135,7 +133,10 @@ def _stage(terms: Terms, name: _Names, n: int, period: float) -> Parts:
     """The stage of client n's pipeline that takes `period` seconds a batch."""
     k = name.aggregator(n)
     if period == terms.chain[n]:
-        return {**_chain(terms, name, n, 3), name.hop(n): 2 * float(terms.hop[n])}
+        parts = _chain(name, n, 3, terms.weak, terms.middle)
+        return {**parts, name.hop(n): 2 * float(terms.hop[n])}
+    if period == terms.processor[n]:
+        return _chain(name, k, 3, terms.weak, terms.hosting)
     if period == terms.server:
         return {"the server": terms.server}
     if period == terms.uplink_shared[n]:

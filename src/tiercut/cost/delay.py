@@ -59,6 +59,10 @@ class Terms:
     """Activations of layer h travel from n to k; gradients take as long to come back."""
     hosting: Floats
     """k computes layers h+1..v forward, for all its models together."""
+    middle: Floats
+    """The same for n alone."""
+    processor: Floats
+    """How long k computes for one batch of everybody it serves, itself included, both ways."""
     uplink: Floats
     """Activations of layer v travel from k to the server, for n alone."""
     uplink_shared: Floats
@@ -83,9 +87,19 @@ class Terms:
         return 2 * self.hosting + self.hop + 2 * self.weak
 
     @property
+    def up(self) -> Floats:
+        """`forward` of a batch that waits for nobody else's, as in a pipeline."""
+        return self.weak + self.hop + self.middle
+
+    @property
+    def down(self) -> Floats:
+        """`backward` of such a batch."""
+        return 2 * self.middle + self.hop + 2 * self.weak
+
+    @property
     def chain(self) -> Floats:
-        """The whole of n's batch below the cut."""
-        return self.forward + self.backward
+        """The whole of n's batch below the cut, without waiting."""
+        return self.up + self.down
 
 
 def round_terms(fleet: Fleet, work: Workload, placement: Placement) -> Terms:
@@ -94,15 +108,22 @@ def round_terms(fleet: Fleet, work: Workload, placement: Placement) -> Terms:
     count = len(fleet)
     clients = np.arange(count)
     carried = np.where(placement.is_aggregator, v, h)
+    weak, middle = (
+        work.forward(1, h) / fleet.throughput,
+        work.forward(h + 1, v) / fleet.throughput[k],
+    )
+    hosting = _sum_of_group(k, middle)
     hop = work.activations(h) / fleet.links.pairs(clients, k)
     uplink = work.activations(v) / fleet.to_server[k]
     hop_at, uplink_at = _sum_of_group(k, hop), _sum_of_group(k, uplink)
     shared = fleet.links.shared
     return Terms(
         fetch=work.weights(1, carried) / fleet.to_server,
-        weak=work.forward(1, h) / fleet.throughput,
+        weak=weak,
         hop=hop,
-        hosting=_sum_of_group(k, work.forward(h + 1, v)) / fleet.throughput[k],
+        hosting=hosting,
+        middle=middle,
+        processor=3 * (weak[k] + hosting),
         uplink=uplink,
         uplink_shared=uplink_at,
         hop_shared=np.where(hop > 0, hop_at, 0.0) if shared else hop,
@@ -159,8 +180,8 @@ def _pipelined(terms: Terms, work: Workload, batches: int) -> RoundSeconds:
     _, period = pipeline_periods(terms)
     return RoundSeconds(
         download=fetch,
-        forward=float((terms.forward + terms.uplink_shared).max()),
-        backward=float(terms.backward.max()),
+        forward=float((terms.up + terms.uplink_shared).max()),
+        backward=float(terms.down.max()),
         server=terms.server,
         upload=fetch,
         batch=float(period.max()),
@@ -171,7 +192,7 @@ def _pipelined(terms: Terms, work: Workload, batches: int) -> RoundSeconds:
 
 def pipeline_periods(terms: Terms) -> tuple[Floats, Floats]:
     """Seconds between two batches of client n: at the client, and at the end of the pipeline."""
-    client = np.maximum(terms.chain, terms.radio)
+    client = np.maximum(np.maximum(terms.chain, terms.processor), terms.radio)
     return client, np.maximum(np.maximum(client, terms.uplink_shared), terms.server)
 
 
@@ -181,5 +202,5 @@ def pipeline_ends(terms: Terms, batches: int) -> tuple[Floats, Floats]:
     The last batch leaves after its own way through, plus the slowest stage per batch before it.
     """
     client, period = pipeline_periods(terms)
-    through = terms.forward + terms.uplink_shared + terms.server
+    through = terms.up + terms.uplink_shared + terms.server
     return batches * client, through + (batches - 1) * period

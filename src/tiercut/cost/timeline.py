@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tiercut.cost.delay import Terms, round_terms
+from tiercut.cost.delay import Floats, Terms, round_terms
 from tiercut.cost.placement import Placement
 from tiercut.cost.schemes import SchemeCost
 from tiercut.cost.workload import Workload
@@ -21,12 +21,12 @@ from tiercut.scenario import CostModel
 SERVER = -1
 """The server's place among the nodes, which are otherwise the clients' indices."""
 
-Kind = Literal["compute", "send", "radio", "wait"]
+Kind = Literal["compute", "send", "radio", "processor", "wait"]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing a node does: it computes, sends to `peer`, keeps its radio busy, or waits."""
+    """One thing a node does: it computes, sends to `peer`, keeps radio or processor busy, or waits."""
 
     kind: Kind
     node: int
@@ -98,6 +98,12 @@ class _Round:
     timeline: Timeline
 
     @property
+    def hosting(self) -> Floats:
+        """How long n's middle layers take: in a pipeline those of others are no barrier."""
+        pipelined = self.scheme.local_loss and self.model == "network"
+        return self.terms.middle if pipelined else self.terms.hosting
+
+    @property
     def clients(self) -> range:
         return range(len(self.placement.aggregator_of))
 
@@ -161,7 +167,7 @@ def _forward(plan: _Round, n: int, after: Sequence[int], hop: float) -> int:
     if k != n:
         done = add("send", n, "activations h", hop, (done,), client=n, peer=k)
     if plan.has_middle(n):
-        seconds = plan.terms.hosting[n]
+        seconds = plan.hosting[n]
         done = add("compute", k, plan.middle("FP", n), seconds, (done,), client=n)
     return done
 
@@ -170,7 +176,7 @@ def _backward(plan: _Round, n: int, after: Sequence[int], hop: float) -> int:
     """From the gradient at v until client n has updated its layers 1..h."""
     add, k = plan.timeline.add, int(plan.placement.aggregator_of[n])
     if plan.has_middle(n):
-        seconds = 2 * plan.terms.hosting[n]
+        seconds = 2 * plan.hosting[n]
         after = (add("compute", k, plan.middle("BP", n), seconds, after, client=n),)
     if k != n:
         after = (add("send", k, "gradients h", hop, after, client=n, peer=n),)
@@ -223,28 +229,34 @@ def _pipelined_epoch(plan: _Round, batches: int, now: int) -> int:
     for n, k in enumerate(plan.placement.aggregator_of.tolist()):
         members[k].append(n)
     client_free = dict.fromkeys(plan.clients, now)
-    uplink_free, radio_free = (dict.fromkeys(aggregators, now) for _ in range(2))
+    uplink_free, radio_free, processor_free = (dict.fromkeys(aggregators, now) for _ in range(3))
     server_free = now
     for _ in range(batches):
         arrived = []
         for k in aggregators:
-            ready = [_client_batch(plan, n, client_free, radio_free[k]) for n in members[k]]
+            busy = (radio_free[k], processor_free[k])
+            ready = [_client_batch(plan, n, client_free, busy) for n in members[k]]
             seconds = plan.terms.uplink_shared[k]
             uplink_free[k] = plan.timeline.add(
                 "send", k, "activations v", seconds, (*ready, uplink_free[k])
             )
             arrived.append(uplink_free[k])
+            if len(members[k]) > 1:  # alone, it is as busy as its own batch
+                processor_free[k] = plan.timeline.add(
+                    "processor", k, "processor busy", plan.terms.processor[k], (processor_free[k],)
+                )
             if plan.terms.radio[k] > 0:
                 radio_free[k] = plan.timeline.add(
                     "radio", k, "radio busy", plan.terms.radio[k], (radio_free[k],)
                 )
         server_free = _server(plan, (*arrived, server_free))
-    ends = (*client_free.values(), *uplink_free.values(), *radio_free.values(), server_free)
+    free = (client_free, uplink_free, radio_free, processor_free)
+    ends = (*(end for ends in free for end in ends.values()), server_free)
     return plan.timeline.barrier("epoch done", ends)
 
 
-def _client_batch(plan: _Round, n: int, client_free: dict[int, int], radio: int) -> int:
+def _client_batch(plan: _Round, n: int, client_free: dict[int, int], busy: tuple[int, ...]) -> int:
     """One batch of client n below the cut; returns the end of its forward half."""
-    ready = _forward(plan, n, (client_free[n], radio), plan.terms.hop[n])
+    ready = _forward(plan, n, (client_free[n], *busy), plan.terms.hop[n])
     client_free[n] = _backward(plan, n, (ready,), plan.terms.hop[n])
     return ready

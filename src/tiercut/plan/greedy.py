@@ -167,7 +167,8 @@ class _Groups:
         if self.pipelined:
             # The server's period is the same for all groups, and would only hide their differences.
             busy = uplink + 2 * sent if self.links.shared else uplink
-            period: Floats = np.maximum(slowest[0] + 3 * hosting, busy)
+            busy = np.maximum(busy, own[0] + 3 * hosting)
+            period: Floats = np.maximum(slowest[0] + 3 * self.hosting, busy)
             return period
         forward: Floats = slowest[0] + hosting + uplink
         backward: Floats = slowest[1] + 2 * hosting

@@ -197,7 +197,7 @@ class PairProgram:
             program.add([*busy, (self.y[k, c], own_busy), (1, -1.0)], -np.inf, 0.0)
             for who, n in [*guests, (self.y[k, c], k)]:
                 hop = 0.0 if n == k else self.hop[n, k]
-                through = limits.weak[n] + hop + c * (limits.hosting[k] + limits.uplink[k])
+                through = limits.weak[n] + hop + limits.hosting[k] + c * limits.uplink[k]
                 alone = through + limits.server + (batches - 1) * c * limits.uplink[k]
                 coefficients = {x: (batches - 1) * seconds for x, seconds in radio}
                 coefficients[who] = coefficients.get(who, 0.0) + alone

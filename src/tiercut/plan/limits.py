@@ -112,13 +112,16 @@ class Limits:
         served = np.full(len(self.sites), self.server)
         fastest = self.sites.seconds_per_byte.min(axis=0)
         hop = 2 * self.hop_bytes * np.where(fastest < FAR, fastest, 0.0) if shared else none
-        through = self.hosting + self.uplink
+        own = 3 * self.hosting
+        way = served + self.hosting  # of a batch, beside what depends on the load
         radio = self.uplink + hop
         rows = [
-            Row(3 * batches, 2 * batches, none, 3 * batches * self.hosting, (1,)),
-            Row(1 + 3 * more, 1 + 2 * more, served, through + 3 * more * self.hosting, (1,)),
-            Row(1, 1, self.server - more * hop, through + more * radio, (1,)),
-            Row(1, 1, batches * served, through, (1,)),
+            Row(3 * batches, 2 * batches, batches * own, none, (1,)),
+            Row(0, 0, 3 * batches * self.weak, batches * own, (1,)),
+            Row(1 + 3 * more, 1 + 2 * more, way + more * own, self.uplink, (1,)),
+            Row(1, 1, way + 3 * more * self.weak, self.uplink + more * own, (1,)),
+            Row(1, 1, way - more * hop, self.uplink + more * radio, (1,)),
+            Row(1, 1, way + more * served, self.uplink, (1,)),
         ]
         if shared:
             rows.append(Row(0, 0, -batches * hop, batches * radio, (1,)))

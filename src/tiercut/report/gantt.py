@@ -16,7 +16,7 @@ from tiercut.cost.placement import Placement
 from tiercut.cost.timeline import SERVER, Event, Timeline
 from tiercut.fleet import Fleet
 from tiercut.report.lanes import Lane, Row, choose_nodes, home, is_drawn, lay_out, row_key
-from tiercut.report.looks import MARGIN, WIDTH, legend, look_of
+from tiercut.report.looks import BUSY_LOOKS, MARGIN, WIDTH, legend, look_of
 from tiercut.report.svg import BOLD, Markup, document, fit, tag, text_width, together, words
 from tiercut.report.ticks import time_ticks
 from tiercut.units import show_throughput, show_time
@@ -196,7 +196,7 @@ class _Picture:
 
     def _task(self, event: Event, critical: bool) -> Markup:
         row = self.lanes[event.node].rows[row_key(event)]
-        if event.kind == "radio":
+        if event.kind in BUSY_LOOKS:
             return self._bar(event, row, (), critical=critical)
         for_other = event.client not in (SERVER, event.node)
         full = f"{event.label} for {self.name(event.client)}" if for_other else event.label

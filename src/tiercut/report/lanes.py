@@ -11,8 +11,8 @@ import numpy as np
 from tiercut.cost.placement import Placement
 from tiercut.cost.timeline import SERVER, Event
 
-RADIO = -2
-"""The row of a lane that shows its node's radio; the other rows are named after clients."""
+RADIO, PROCESSOR = -2, -3
+"""The rows of a lane that show its node's radio and processor; others are named after clients."""
 
 ROW_HEIGHT = 18.0
 THIN_ROW_HEIGHT = 8.0
@@ -83,7 +83,7 @@ def home(event: Event, nodes: Sequence[int]) -> int:
 
 def row_key(event: Event) -> int:
     """The row of its home lane that an event is in."""
-    return RADIO if event.kind == "radio" else event.client
+    return {"radio": RADIO, "processor": PROCESSOR}.get(event.kind, event.client)
 
 
 def lay_out(events: Sequence[Event], nodes: Sequence[int], top: float) -> dict[int, Lane]:
@@ -108,7 +108,7 @@ def _lane(node: int, heights: dict[int, float], nodes: Sequence[int], top: float
 
     Hosted models stand in the opposite order of their clients' lanes, so that arrows nest.
     """
-    order = dict.fromkeys((node, *reversed(nodes), SERVER, RADIO))
+    order = dict.fromkeys((node, *reversed(nodes), SERVER, PROCESSOR, RADIO))
     keys = [key for key in order if key in heights]
     used = sum(heights[key] for key in keys) + ROW_GAP * max(0, len(keys) - 1)
     height = max(LANE_HEIGHT, used + 2 * LANE_PADDING)

@@ -36,13 +36,16 @@ SEND_LOOKS = {
     "activations v": Look("activations of layer v", PALETTE["purple"]),
     "gradients v": Look("gradients of layer v", PALETTE["purple"], dashes="5 3"),
 }
-RADIO_LOOK = Look("radio busy", PALETTE["grey"])
+BUSY_LOOKS = {
+    "radio": Look("radio busy", PALETTE["grey"]),
+    "processor": Look("processor busy", PALETTE["yellow"]),
+}
 
 
 def look_of(event: Event) -> Look:
     """How an event is drawn."""
-    if event.kind == "radio":
-        return RADIO_LOOK
+    if event.kind in BUSY_LOOKS:
+        return BUSY_LOOKS[event.kind]
     if event.kind == "send":
         return SEND_LOOKS.get(event.label, Look(event.label, PALETTE["grey"]))
     direction, layers = event.label.split(" ", 1)
@@ -53,7 +56,7 @@ def look_of(event: Event) -> Look:
 def legend(events: Sequence[Event], y: float) -> tuple[Markup, float]:
     """The looks that occur among `events`, from the baseline `y` down; and the last baseline."""
     used = {look_of(event): event.kind for event in events}
-    known = [*COMPUTE_LOOKS.values(), *SEND_LOOKS.values(), RADIO_LOOK]
+    known = [*COMPUTE_LOOKS.values(), *SEND_LOOKS.values(), *BUSY_LOOKS.values()]
     order = sorted(used, key=lambda look: known.index(look) if look in known else len(known))
     x, parts = MARGIN, []
     for look in [*order, None]:

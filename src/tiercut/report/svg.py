@@ -24,6 +24,7 @@ PALETTE: Final = {
     "vermillion": "#d55e00",
     "green": "#009e73",
     "purple": "#cc79a7",
+    "yellow": "#f0e442",
     "grey": "#8a939c",
 }
 """The colours of Okabe and Ito, and a grey."""

@@ -49,7 +49,8 @@ function lookSample(look) {
   if (look.kind === "send") {
     return shape("path", { d: "M0 7H22", stroke: look.colour, "stroke-width": 2, "stroke-dasharray": look.dashes });
   }
-  return shape("rect", { y: look.kind === "radio" ? 4 : 1, width: 22, height: look.kind === "radio" ? 6 : 12, rx: 2, fill: look.colour });
+  const thin = look.kind !== "compute";
+  return shape("rect", { y: thin ? 4 : 1, width: 22, height: thin ? 6 : 12, rx: 2, fill: look.colour });
 }
 
 // ---------------------------------------------------------------------------------- drawing
