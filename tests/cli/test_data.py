@@ -1,4 +1,5 @@
 import socket
+import urllib.request
 
 import pytest
 
@@ -17,6 +18,9 @@ def alone(tmp_path, monkeypatch):
         nowhere = f"http://127.0.0.1:{taken.getsockname()[1]}"
     for variable in ("http_proxy", "https_proxy"):
         monkeypatch.setenv(variable, nowhere)
+    urllib.request.install_opener(None)  # it reads these variables once, when it is first needed
+    yield
+    urllib.request.install_opener(None)
 
 
 @pytest.fixture

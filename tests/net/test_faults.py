@@ -232,7 +232,7 @@ def test_everybody_leaves_and_training_goes_on_with_who_returns(folder):
         site.train(folder, resume=True, observers=[events])
     records = records_of(folder)
     assert [record.clients for record in records] == [1, 1, 1]
-    assert records[0].real.attempts == 2
+    assert records[0].real.attempts > 1  # one more for each that is noticed late
     assert_as_replayed(work, None, folder, lambda _: ("client-3",))
 
 

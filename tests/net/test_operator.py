@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.net.instances import FLEET, make_known
-from tests.net.processes import free_port, wait_until
+from tests.net.processes import LONGEST, free_port, wait_until
 from tests.net.site import scenario, shards_of
 from tests.net.test_metrics import scraped
 from tiercut.cli import app
@@ -44,9 +44,22 @@ class Ran(NamedTuple):
     """From before the device was there."""
 
 
-def serve(*words):
-    """Be `tiercut serve WORDS`, on a thread."""
-    return CliRunner().invoke(app, ["serve", *map(str, words)])
+class Serving:
+    """`tiercut serve WORDS`, on a thread that no failing test has to wait for."""
+
+    def __init__(self, *words):
+        self.result = None
+        self._thread = Thread(target=self._serve, args=[[*map(str, words)]], daemon=True)
+        self._thread.start()
+
+    def _serve(self, words):
+        self.result = CliRunner().invoke(app, ["serve", *words])
+
+    def end(self):
+        """What it came to."""
+        self._thread.join(LONGEST)
+        assert self.result is not None, "it does not end"
+        return self.result
 
 
 async def join(address, own):
@@ -67,12 +80,11 @@ def ran(tmp_path_factory):
     words = ("--insecure", "--scheme", "sfl", "--resume", "-o", folder)
     words += ("--listen", address, "--metrics", port)
     log = RunFolder(folder).log
-    with ThreadPoolExecutor(1) as pool:
-        serving = pool.submit(serve, base / "scenario.toml", *words)
-        wait_until(lambda: log.exists() and '"metrics"' in log.read_text())
-        metrics = scraped(f"http://127.0.0.1:{port}/metrics")
-        asyncio.run(join(address, own))
-        result = serving.result(timeout=60)
+    serving = Serving(base / "scenario.toml", *words)
+    wait_until(lambda: log.exists() and '"metrics"' in log.read_text())
+    metrics = scraped(f"http://127.0.0.1:{port}/metrics")
+    asyncio.run(join(address, own))
+    result = serving.end()
     assert result.exit_code == 0, result.output
     return Ran(folder, result.stdout, result.stderr, metrics)
 

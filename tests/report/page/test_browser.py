@@ -11,7 +11,6 @@ from tiercut.seeds import Seeds
 from tiercut.units import show_size, show_time
 
 MOST_BYTES = 8_000_000
-MOST_SECONDS = 2.0
 PHONE = {"width": 375, "height": 812, "deviceScaleFactor": 2, "mobile": True}
 
 
@@ -107,13 +106,11 @@ def test_it_draws_everything_without_errors_and_without_the_network(shown):
     assert requests(shown) == []
 
 
-def test_it_is_light_and_quick(shown, page):
+def test_it_is_light(page):
     assert page.stat().st_size < MOST_BYTES / 16
-    entry = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
-    assert shown.execute_script(entry) < 1000 * MOST_SECONDS
 
 
-def test_a_fleet_of_the_papers_size_stays_light_and_quick(driver, tmp_path):
+def test_a_fleet_of_the_papers_size_stays_light(driver, tmp_path):
     schemes = ("sfl", "multihop", "locsfl", "dtfl", "aa-hsfl-ll")
     large = {"clients": 100, "rates": ["20 Mbps", "25 Mbps"]}
     folder = make_results(
@@ -129,8 +126,6 @@ def test_a_fleet_of_the_papers_size_stays_light_and_quick(driver, tmp_path):
     assert path.stat().st_size < 500_000
     open_page(driver, path)
     assert len(all_of(driver, "#graph .node")) == 100
-    entry = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
-    assert driver.execute_script(entry) < 1000 * MOST_SECONDS
     assert driver.get_log("browser") == []
 
 

@@ -11,7 +11,15 @@ from tests.report.page.instances import (
     make_scenario,
     write_json,
 )
-from tests.report.page.test_browser import all_of, click, one, open_page, scrolls_sideways, tip
+from tests.report.page.test_browser import (
+    all_of,
+    bring,
+    click,
+    one,
+    open_page,
+    scrolls_sideways,
+    tip,
+)
 from tests.report.page.test_content import Page
 from tiercut.fleet import build_fleet
 from tiercut.models.profile import shipped_profile
@@ -155,7 +163,7 @@ def test_the_pointer_reads_values_and_a_phone_is_wide_enough(driver, page):
 
     open_page(driver, page)
     chart = one(driver, "#real-chart")
-    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+    bring(driver, chart)
     ActionChains(driver).move_to_element(chart).perform()
     assert "predicted 10 s" in tip(driver)
     assert "measured 12 s" in tip(driver)
