@@ -226,7 +226,7 @@ def _pipelined_epoch(page, h_of, v_of, k):
 
 
 def _played_epoch(page, h_of, v_of, k):
-    """Batch by batch: a client's chain, its aggregator's processor, uplink and radio, the server."""
+    """Batch by batch: a client's chain, its aggregator's processor, uplink, radio, the server."""
     clients = range(page.N)
     server = page.T_s(v_of)
     ready, over = [0.0] * page.N, 0.0

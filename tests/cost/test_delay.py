@@ -228,8 +228,8 @@ def test_the_network_model_of_two_clients_worked_out_by_hand():
     seconds = round_seconds(
         fleet, work, Placement.three_tiers(2, 3, [0, 0]), SCHEMES["aa-hsfl-ll"], "network"
     )
-    # A batch of its own takes a 3*24/2 s for layers 1..2 and 3*12/2 s for layer 3, one of b 3*12/2 s
-    # more: its processor is busy for 72 s. The last batch's way through is 12 + 6 + 8 + 6 s.
+    # A batch of its own takes a 3*24/2 s for layers 1..2 and 3*12/2 s for layer 3, one of b as much
+    # for layer 3: its processor is busy for 72 s. The last batch's way through is 12 + 6 + 8 + 6 s.
     assert (seconds.forward, seconds.backward, seconds.server) == (26, 36, 6)
     assert seconds.batch == 72
     assert seconds.round == 15 + max(3 * 72, 2 * 72 + 32) + 15

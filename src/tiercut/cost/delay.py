@@ -108,10 +108,8 @@ def round_terms(fleet: Fleet, work: Workload, placement: Placement) -> Terms:
     count = len(fleet)
     clients = np.arange(count)
     carried = np.where(placement.is_aggregator, v, h)
-    weak, middle = (
-        work.forward(1, h) / fleet.throughput,
-        work.forward(h + 1, v) / fleet.throughput[k],
-    )
+    weak = work.forward(1, h) / fleet.throughput
+    middle = work.forward(h + 1, v) / fleet.throughput[k]
     hosting = _sum_of_group(k, middle)
     hop = work.activations(h) / fleet.links.pairs(clients, k)
     uplink = work.activations(v) / fleet.to_server[k]

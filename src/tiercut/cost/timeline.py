@@ -26,7 +26,7 @@ Kind = Literal["compute", "send", "radio", "processor", "wait"]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing a node does: it computes, sends to `peer`, keeps radio or processor busy, or waits."""
+    """One thing a node does: it computes, sends to `peer`, is busy, or waits."""
 
     kind: Kind
     node: int
