@@ -1,6 +1,7 @@
 """Who is let in, and what they may say: all else is refused with a reason, and training goes on."""
 
 import asyncio
+import io
 import json
 import math
 import re
@@ -33,6 +34,8 @@ from tiercut.net import device, reception, streams
 from tiercut.net.device import Device
 from tiercut.net.door import MOST_STREAMS
 from tiercut.net.frames import MOST_PAYLOAD, encode
+from tiercut.net.grpc_log import hearing_grpc
+from tiercut.net.logs import Log
 from tiercut.net.messages import (
     PROTOCOL,
     ActivationsHeader,
@@ -366,12 +369,12 @@ async def intrude(site, papers, strangers):
     return there | here | {"a device under another name": wrong}
 
 
-def test_outsiders_are_refused_while_others_train(papers, folder, rounds, tmp_path, capfd):
+def test_outsiders_are_refused_while_others_train(papers, folder, rounds, tmp_path):
     strangers = Papers(tmp_path / "strangers", WEAK)
     papers.issue("former")
     papers.revoke("former")
-    work, endings = scenario(clients=4, rounds=2), {}
-    with running(work, SCHEME, security=papers) as site:
+    work, endings, heard = scenario(clients=4, rounds=2), {}, io.StringIO()
+    with hearing_grpc(Log(heard)), running(work, SCHEME, security=papers) as site:
         act = During(lambda: endings.update(site.thread.run(intrude(site, papers, strangers))))
         site.train(folder, resume=True, observers=[act])
     assert endings.keys() == OUTSIDERS.keys()
@@ -380,9 +383,13 @@ def test_outsiders_are_refused_while_others_train(papers, folder, rounds, tmp_pa
         found.remove(next(reason for reason in found if expected in reason))
     assert not found
     # What TLS refuses is said by gRPC itself.
-    said = capfd.readouterr().err
-    assert said.count("CERTIFICATE_VERIFY_FAILED: unable to get local issuer certificate") >= 2
-    assert "CERTIFICATE_VERIFY_FAILED: certificate has expired" in said
+    failed = [
+        entry["reason"]
+        for entry in map(json.loads, heard.getvalue().splitlines())
+        if entry["event"] == "handshake failed"
+    ]
+    assert failed.count("CERTIFICATE_VERIFY_FAILED: unable to get local issuer certificate") >= 2
+    assert "CERTIFICATE_VERIFY_FAILED: certificate has expired" in failed
     assert [record.real.attempts for record in read_records(RunFolder(folder).rounds)] == [1, 1]
     assert_as_replayed(work, rounds)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -56,11 +55,12 @@ def join(
         towards,
     )
     from tiercut.net.device import Device, Place
+    from tiercut.net.grpc_log import hearing_grpc
     from tiercut.net.logs import Log
 
     if threads is not None:
         torch.set_num_threads(threads)
-    log = Log(sys.stderr)
+    log = Log(stderr=True)
     security = find_security(certs, insecure, name, log)
     split_address(server, "the server")
     here = listen or ("127.0.0.1:0" if insecure else f"0.0.0.0:{DEVICE_PORT}")
@@ -80,4 +80,5 @@ def join(
         )
         await device.run()
 
-    run_on_loop(run())
+    with hearing_grpc(log):
+        run_on_loop(run())

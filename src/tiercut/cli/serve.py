@@ -75,6 +75,7 @@ def serve(
     from tiercut.documents import to_json
     from tiercut.fleet import read_fleet
     from tiercut.net.addresses import SERVER_PORT, split_address
+    from tiercut.net.grpc_log import hearing_grpc
     from tiercut.net.identity import SERVER
     from tiercut.net.logs import Log
     from tiercut.net.serve import Site, Venture
@@ -103,7 +104,7 @@ def serve(
     venture = Venture(wanted, chosen, solver, data, count_of, patience, believed)
     with folder.log.open("a") as file:
         on_terminal = sys.stderr.isatty()  # else standard error has the log, and nothing else
-        log = Log(file) if on_terminal else Log(file, sys.stderr)
+        log = Log(file, stderr=not on_terminal)
         security = find_security(certs, insecure, SERVER if insecure else None, log)
         if security.name != SERVER:
             raise InputError(
@@ -111,6 +112,7 @@ def serve(
             )
         site = Site(venture, security, log)
         with (
+            hearing_grpc(log),
             site.open_at(here) as address,
             _metrics(metrics, site, log),
             saying_how_to_go_on(folder.path),

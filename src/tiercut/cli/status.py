@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -43,7 +42,7 @@ def status(
     from tiercut.net.logs import Log
 
     split_address(server, "the server")
-    security = find_security(certs, insecure, OPERATOR if insecure else None, Log(sys.stderr))
+    security = find_security(certs, insecure, OPERATOR if insecure else None, Log(stderr=True))
 
     def ask() -> Awaitable[Status]:
         return ask_status(security, server)

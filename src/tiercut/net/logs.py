@@ -14,8 +14,9 @@ Level = Literal["info", "warning", "error"]
 class Log:
     """Writes events to some files; a full disk does not stop a training run."""
 
-    def __init__(self, *files: TextIO) -> None:
-        self._files = files
+    def __init__(self, *files: TextIO, stderr: bool = False) -> None:
+        """Write to `files`, and to what is standard error by then."""
+        self._files, self._stderr = files, stderr
         self._lock = threading.Lock()
 
     def __call__(self, event: str, level: Level = "info", **fields: Any) -> None:
@@ -23,7 +24,7 @@ class Log:
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = json.dumps({"time": moment, "level": level, "event": event, **fields}, default=str)
         with self._lock:
-            for file in self._files:
+            for file in (*self._files, sys.stderr) if self._stderr else self._files:
                 try:
                     file.write(line + "\n")
                     file.flush()
