@@ -9,9 +9,10 @@ scaling    two workers with one core each against one worker with one core
 crowd      10,000 clients, 2 % of them in a round, with and without momentum: seconds and memory
 growth     200 clients in a round out of 10,000, 100,000 and 1,000,000
 
-Overhead and scaling train a model of the paper at its (h, v) with AA HSFL-ll, SGD with momentum,
-two groups. Rounds of the two that are compared alternate, so that both see the same machine. Memory
-is PSS: what processes share counts in part for each. Results go to ray.json beside this file.
+Overhead and scaling train a model of the paper at its (h, v) by AA HSFL-ll, SGD with momentum, two
+groups. Rounds of the two that are compared alternate, so that both see the same machine. Memory of
+processes is PSS without what they see of Ray's store, which is counted once and apart. Results go
+to ray.json beside this file.
 """
 
 from __future__ import annotations
@@ -172,23 +173,22 @@ def draw_round(task: Task, index: int, taking_part: int) -> Round:
 
 
 def memory(pid: int | str) -> float:
-    """MiB of a process, where what is shared with others counts in part."""
+    """MiB of a process: its own, and its part of files that it shares, such as libraries."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    match = re.search(r"^Pss: +(\d+) kB", text, flags=re.MULTILINE)
-    assert match is not None
-    return int(match[1]) / 1024
+    sizes = dict(re.findall(r"^Pss_(Anon|File): +(\d+) kB", text, flags=re.MULTILINE))
+    return sum(map(int, sizes.values())) / 1024
 
 
-def workers_memory() -> float:
-    """MiB of all workers."""
-    total = 0.0
+def find_stations() -> set[str]:
+    """The processes of workers, those of an earlier engine too that have not ended yet."""
+    found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if path.read_bytes().startswith(b"ray::Station"):
-                total += memory(path.parent.name)
+                found.add(path.parent.name)
         except OSError:
             continue  # it ended meanwhile
-    return total
+    return found
 
 
 def store_memory() -> float:
@@ -199,22 +199,21 @@ def store_memory() -> float:
     return (ray.cluster_resources()[name] - ray.available_resources().get(name, 0.0)) / 2**20
 
 
-MEMORIES: dict[str, Callable[[], float]] = {
-    "driver": lambda: memory("self"),
-    "workers": workers_memory,
-    "store": store_memory,
-}
+MEMORIES = ("driver", "workers", "store")
 
 
 def train_some(task: Task, taking_part: int, rounds: int, cores: int) -> dict[str, Any]:
     """Seconds and memory, round by round."""
+    before = find_stations()
     engine = on_ray(task, cores, 1)
+    stations = find_stations() - before
     found: dict[str, list[float]] = {name: [] for name in ("seconds", *MEMORIES)}
     for index in range(rounds):
         plan = draw_round(task, index, taking_part)
         found["seconds"].append(seconds(lambda plan=plan: engine.run_round(plan)))
-        for name, measure in MEMORIES.items():
-            found[name].append(measure())
+        found["driver"].append(memory("self"))
+        found["workers"].append(sum(map(memory, stations)))
+        found["store"].append(store_memory())
     third = max(1, rounds // 3)
     return {
         "clients": len(task.clients),

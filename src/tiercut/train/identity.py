@@ -26,6 +26,8 @@ FREE = (
     "engine.executor",
     "engine.device",
     "engine.threads",
+    "engine.workers",
+    "engine.address",
     "engine.checkpoint_every",
     "fleet.file",
     "model.profile",
@@ -34,6 +36,9 @@ FREE = (
 
 Of files it matters what is in them, which `inputs_of` looks at, and not where they are.
 """
+
+SAME_STATE = {"ray": "stacked"}
+"""Engines that go on from each other's states."""
 
 
 def inputs_of(setting: Setting) -> dict[str, str]:
@@ -96,7 +101,7 @@ def as_json(scenario: Scenario) -> dict[str, Any]:
 def _kept(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """Those keys of a scenario that must not change."""
     return {
-        key: value
+        key: SAME_STATE.get(value, value) if key == "engine.name" else value
         for key, value in flatten(scenario).items()
         if key not in FREE and not key.startswith("probe.")
     }

@@ -133,7 +133,7 @@ def find_method(
 
 def reachable(section: EngineSection) -> EngineSection:
     """Nodes run on the CPU only."""
-    if section.name == "stacked":
+    if section.name in ("stacked", "ray"):
         return section
     if section.device not in ("auto", "cpu"):
         raise InputError(

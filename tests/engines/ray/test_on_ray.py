@@ -165,3 +165,18 @@ def test_the_verb_trains_with_it(tmp_path):
     assert read_json(folder / "manifest.json")["engine"] == "ray"
     (record,) = read_records(folder / "rounds.jsonl")
     assert record.samples > 0
+
+
+def test_a_run_goes_on_with_it_as_if_nothing_had_changed(tmp_path):
+    def train(folder, rounds, *words):
+        command = ["train", str(DEMO), "--threads", "1", "--rounds", rounds, "-o", str(folder)]
+        result = CliRunner().invoke(app, [*command, *words])
+        assert result.exit_code == 0, result.output
+
+    train(tmp_path / "one", "2")
+    train(tmp_path / "both", "1")
+    train(tmp_path / "both", "2", "--resume", "--engine", "ray", "--workers", "1")
+    one, both = (read_records(tmp_path / name / "rounds.jsonl") for name in ("one", "both"))
+    assert [record.accuracy for record in both] == [record.accuracy for record in one]
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "both")]
+    assert weights[0] == weights[1]

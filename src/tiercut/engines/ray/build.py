@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import torch
 
-from tiercut.cluster.connect import connected
+from tiercut.cluster.connect import connected, machines
 from tiercut.engines.build import Engine, find_executor, settings_on
 from tiercut.engines.executor import Factory, Settings
 from tiercut.engines.ray.room import find_room
@@ -20,13 +20,11 @@ from tiercut.schemes import Part
 def build_sharded(section: EngineSection, task: Task) -> Engine:
     """An engine with workers of its own, on the cluster that this process is part of or joins."""
     _stay_connected(section.address)
-    import ray
-
     from tiercut.engines.ray.cluster import RayCluster
     from tiercut.engines.ray.crew import Crew
     from tiercut.engines.ray.engine import Sharded
 
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    nodes = machines()
     on_gpu = _on_gpu(section.device, any(node.get("GPU") for node in nodes))
     room = find_room(nodes, section.workers, section.threads, on_gpu=on_gpu)
     device = torch.device("cuda" if on_gpu else "cpu")
