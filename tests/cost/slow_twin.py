@@ -147,7 +147,7 @@ def network_seconds(page, scheme, h, v, own_cuts, k, *, batch_by_batch=False):
         t1 = _t1_three_tiers(page, h, v, k)
     shape = (page, h_of, v_of, k)
     if scheme in ("sfl", "multihop"):
-        epoch = page.Q * _end_to_end_batch(*shape)
+        epoch = _end_to_end_batch(*shape) + (page.Q - 1) * _steady_batch(*shape)
     else:
         epoch = _played_epoch(*shape) if batch_by_batch else _pipelined_epoch(*shape)
     return t1 + page.E * epoch + t1
@@ -184,7 +184,7 @@ def _hops_on_radio(page, h_of, k, n):
 
 
 def _end_to_end_batch(page, h_of, v_of, k):
-    """The gradient comes back from the server, so every batch ends in a barrier."""
+    """The gradient comes back from the server; all start at once, and wait for one another."""
 
     def hop(n):
         if k[n] == n:
@@ -205,6 +205,20 @@ def _end_to_end_batch(page, h_of, v_of, k):
     forward = max(weak + hop + hosting + uplink for weak, hop, hosting, uplink in ways)
     backward = max(uplink + 2 * hosting + hop + 2 * weak for weak, hop, hosting, uplink in ways)
     return forward + page.T_s(v_of) + backward
+
+
+def _steady_batch(page, h_of, v_of, k):
+    """Later batches wait for nobody: the slowest cycle, or who has most to do for everybody."""
+    cycles = []
+    for n in range(page.N):
+        hop = page.G(h_of[n]) / page.r(n, k[n])
+        below = 3 * _weak(page, h_of, n) + 2 * hop + 3 * _middle(page, h_of, v_of, k, n)
+        served = 3 * page.F(v_of[n] + 1, page.L) / page.p_s
+        cycles.append(below + 2 * page.G(v_of[n]) / page.r_s[k[n]] + served)
+        cycles += [_processor(page, h_of, v_of, k, n), _uplink(page, v_of, k, n)]
+        if page.access is not None:
+            cycles.append(2 * _hops_on_radio(page, h_of, k, n) + 2 * _uplink(page, v_of, k, n))
+    return max(*cycles, page.T_s(v_of))
 
 
 def _pipelined_epoch(page, h_of, v_of, k):

@@ -86,7 +86,7 @@ def test_no_client_computes_its_own_layers_for_two_batches_at_once(instance, way
 def test_the_server_does_one_batch_after_another_and_all_of_them(instance, way):
     batches = instance.work.epochs * instance.fleet.batches_per_epoch(instance.work.batch)
     events = timeline_of(instance, *way).events
-    served = [e for e in events if e.kind == "compute" and e.node == SERVER]
+    served = [e for e in events if e.kind == "compute" and e.node == e.client == SERVER]
     assert len(served) == batches
     for former, latter in pairwise(served):
         assert latter.start >= former.end

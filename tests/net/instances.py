@@ -9,15 +9,16 @@ from tiercut.net.status import DeviceStatus, LastRound, Status
 from tiercut.train.folder import RunFolder
 from tiercut.train.record import Phases, RealRound, Traffic
 
+NEAR, FAR = 1e9, 5e6
 FLEET = Fleet(
     tuple(f"client-{n}" for n in range(1, 5)),
     throughput=np.array([4e8, 1e8, 1e8, 4e8]),
     examples=np.full(4, 24),
     server_throughput=1e10,
     to_server=np.full(4, 1e8),
-    links=Between(np.full((4, 4), 1e9)),
+    links=Between(np.kron(np.eye(2), np.full((2, 2), NEAR - FAR)) + FAR),
 )
-"""The strong ones, first and last, serve a weak one each."""
+"""The strong ones, first and last, serve a weak one each: the one that is near."""
 
 
 def make_known(folder, fleet=FLEET):

@@ -4,12 +4,15 @@ import asyncio
 import io
 import json
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
 
+from tests.net.processes import LONGEST
 from tiercut.data import load, partition
 from tiercut.data.dataset import Split
 from tiercut.documents import check
 from tiercut.fleet import build_fleet
+from tiercut.net import device, rounds
 from tiercut.net.device import Device, Place
 from tiercut.net.engine import LoopThread
 from tiercut.net.logs import Log
@@ -63,13 +66,13 @@ class Running:
         own = self.shards[name] if split is None else split
 
         async def run():
-            device = kind(
+            joining = kind(
                 security or self.security(name),
                 Place(self.address, "127.0.0.1:0"),
                 lambda classes, shape: own,
                 Log(self.device_log),
             )
-            await device.run()
+            await joining.run()
 
         self.devices[name] = asyncio.run_coroutine_threadsafe(run(), self.thread.loop)
 
@@ -90,15 +93,28 @@ class Running:
 
 
 @contextmanager
-def running(work, scheme=None, *, patience=60.0, joining=True, security=Insecure):
-    """A site that is open, with all its devices on their way; `security` is by a node's name."""
-    run = Running(work, scheme, patience, security)
+def running(work, scheme=None, *, patience=None, joining=True, security=Insecure):
+    """A site that is open, with all its devices on their way; `security` is by a node's name.
+
+    Without a patience nobody is ever late, however busy this machine is.
+    """
+    run = Running(work, scheme, patience or 60.0, security)
+    long = ExitStack()
+    if patience is None:
+        long.enter_context(patch.object(rounds, "GRACE", LONGEST))
+        long.enter_context(patch.object(device, "REACH", LONGEST))
+    with long, _open(run, joining=joining):
+        yield run
+
+
+@contextmanager
+def _open(run, *, joining):
     try:
         with run.site.open_at("127.0.0.1:0") as run.address:
             for name in run.shards if joining else ():
                 run.join(name)
-            yield run
-        for device in run.devices.values():
-            device.result(timeout=30)
+            yield
+        for ended in run.devices.values():
+            ended.result(timeout=LONGEST)
     finally:
         run.thread.close()

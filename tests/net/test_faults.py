@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.net.campaign import Campaign
+from tests.net.instances import FLEET
 from tests.net.processes import LONGEST, Program, free_port, wait_until
 from tests.net.relay import Relay
 from tests.net.site import running, scenario, shards_of
@@ -23,7 +24,6 @@ from tiercut.data.dataset import Split
 from tiercut.documents import to_json, write_text
 from tiercut.engines.reference import Reference
 from tiercut.errors import InputError
-from tiercut.fleet import Between, Fleet
 from tiercut.models.profile import shipped_profile
 from tiercut.net import reception
 from tiercut.net.device import Device, Place
@@ -38,16 +38,7 @@ from tiercut.train.observer import Observer
 from tiercut.train.setting import build_setting
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
-NAMES = tuple(f"client-{n}" for n in range(1, 5))
-FLEET = Fleet(
-    NAMES,
-    throughput=np.array([4e8, 1e8, 1e8, 4e8]),
-    examples=np.full(4, 24),
-    server_throughput=1e10,
-    to_server=np.full(4, 1e8),
-    links=Between(np.full((4, 4), 1e9)),
-)
-"""The strong ones, first and last, serve a weak one each."""
+NAMES = FLEET.names
 PROFILE = shipped_profile("small")
 
 

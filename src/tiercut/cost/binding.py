@@ -11,6 +11,7 @@ from tiercut.cost.delay import (
     Terms,
     pipeline_ends,
     pipeline_periods,
+    returning_periods,
     round_seconds,
     round_terms,
 )
@@ -35,9 +36,11 @@ def binding(
     name = _Names(fleet, placement)
     if scheme.local_loss and model == "network":
         per_epoch = _pipelined_parts(terms, name, batches)
+    elif model == "network":
+        first = _barrier_parts(terms, name, scheme, model)
+        per_epoch = _sum(first, _returning_stage(terms, name), times=batches - 1)
     else:
-        per_batch = _barrier_parts(terms, name, scheme, model)
-        per_epoch = {what: batches * spent for what, spent in per_batch.items()}
+        per_epoch = _sum({}, _barrier_parts(terms, name, scheme, model), times=batches)
     parts = {what: work.epochs * spent for what, spent in per_epoch.items()}
     slowest = int(np.argmax(terms.fetch))
     parts[f"moving weights over {name.uplink(slowest)}"] = 2 * float(terms.fetch[slowest])
@@ -111,6 +114,23 @@ def _barrier_parts(terms: Terms, name: _Names, scheme: SchemeCost, model: CostMo
     return parts
 
 
+def _sum(parts: Parts, more: Parts, *, times: int) -> Parts:
+    """`parts`, and so many times `more`."""
+    return {what: parts.get(what, 0.0) + times * more.get(what, 0.0) for what in {**parts, **more}}
+
+
+def _returning_stage(terms: Terms, name: _Names) -> Parts:
+    """What sets the pace of batches whose gradients come back from the server."""
+    periods = returning_periods(terms)
+    n = int(np.argmax(periods))
+    k = name.aggregator(n)
+    if periods[n] == terms.there_and_back[n]:
+        parts = _chain(name, n, 3, terms.weak, terms.middle)
+        above = {name.uplink(k): 2 * float(terms.uplink[n]), "the server": float(terms.served[n])}
+        return {**parts, name.hop(n): 2 * float(terms.hop[n]), **above}
+    return _shared_stage(terms, name, k, float(periods[n]))
+
+
 def _pipelined_parts(terms: Terms, name: _Names, batches: int) -> Parts:
     """One epoch of a pipeline: its slowest stage per batch, and the last batch's way through."""
     client, period = pipeline_periods(terms)
@@ -135,10 +155,15 @@ def _stage(terms: Terms, name: _Names, n: int, period: float) -> Parts:
     if period == terms.chain[n]:
         parts = _chain(name, n, 3, terms.weak, terms.middle)
         return {**parts, name.hop(n): 2 * float(terms.hop[n])}
-    if period == terms.processor[n]:
+    return _shared_stage(terms, name, k, period)
+
+
+def _shared_stage(terms: Terms, name: _Names, k: int, period: float) -> Parts:
+    """What takes `period` seconds for a batch of everybody whom aggregator k serves."""
+    if period == terms.processor[k]:
         return _chain(name, k, 3, terms.weak, terms.hosting)
     if period == terms.server:
         return {"the server": terms.server}
-    if period == terms.uplink_shared[n]:
-        return {name.uplink(k): float(terms.uplink_shared[n])}
-    return {f"the radio of {name.fleet.names[k]!r}": float(terms.radio[n])}
+    if period == terms.uplink_shared[k]:
+        return {name.uplink(k): period}
+    return {f"the radio of {name.fleet.names[k]!r}": period}

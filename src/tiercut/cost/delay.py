@@ -1,9 +1,9 @@
 """Seconds of a training round, in closed form and vectorised over clients.
 
 `paper`    every batch ends in a barrier, and an aggregator's upload is counted once.
-`network`  what a real run does: under a local loss an epoch is a pipeline of clients, uplinks and
-           server that is joined only at its end; uploads share the aggregator's link, and where
-           the fleet gives access rates a node's transfers share its radio.
+`network`  what a real run does: an epoch is a pipeline of clients, aggregators, uplinks and server
+           that is joined only at its end; uploads share the aggregator's link, and where the fleet
+           gives access rates a node's transfers share its radio.
 
 tiercut.cost.timeline plays the same round event by event; the tests hold the two equal.
 """
@@ -71,6 +71,8 @@ class Terms:
     """`hop`, waiting for everybody else on the radio of k; equals `hop` on independent links."""
     radio: Floats
     """How long the radio of k is busy; 0 on independent links."""
+    served: Floats
+    """The server computes layers v+1..L forward and backward, for n alone."""
     server: float
     """T_s: the server computes layers v+1..L forward and backward, for everybody."""
     heads: float
@@ -101,6 +103,16 @@ class Terms:
         """The whole of n's batch below the cut, without waiting."""
         return self.up + self.down
 
+    @property
+    def there_and_back(self) -> Floats:
+        """The whole of n's batch where the gradient comes back from the server, without waiting."""
+        return self.chain + 2 * self.uplink + self.served
+
+    @property
+    def returning_radio(self) -> Floats:
+        """`radio` where gradients come back from the server."""
+        return np.where(self.radio > 0, self.radio + self.uplink_shared, 0.0)
+
 
 def round_terms(fleet: Fleet, work: Workload, placement: Placement) -> Terms:
     """The durations of one round of `placement`."""
@@ -115,6 +127,7 @@ def round_terms(fleet: Fleet, work: Workload, placement: Placement) -> Terms:
     uplink = work.activations(v) / fleet.to_server[k]
     hop_at, uplink_at = _sum_of_group(k, hop), _sum_of_group(k, uplink)
     shared = fleet.links.shared
+    served = 3 * work.forward(v + 1, work.profile.depth) / fleet.server_throughput
     return Terms(
         fetch=work.weights(1, carried) / fleet.to_server,
         weak=weak,
@@ -126,7 +139,8 @@ def round_terms(fleet: Fleet, work: Workload, placement: Placement) -> Terms:
         uplink_shared=uplink_at,
         hop_shared=np.where(hop > 0, hop_at, 0.0) if shared else hop,
         radio=2 * hop_at + uplink_at if shared else np.zeros(count),
-        server=float(3 * work.forward(v + 1, work.profile.depth).sum() / fleet.server_throughput),
+        served=served,
+        server=float(served.sum()),
         heads=float((_sum_of_group(k, work.head(v)) / fleet.throughput[k]).max() * 3),
     )
 
@@ -144,7 +158,8 @@ def round_seconds(
     terms = round_terms(fleet, work, placement)
     batches = fleet.batches_per_epoch(work.batch)
     if not scheme.local_loss:
-        return _with_barriers(terms, work, batches, *_end_to_end(terms, model))
+        first = _with_barriers(terms, work, batches, *_end_to_end(terms, model))
+        return first if model == "paper" else _after_the_first(first, terms, work, batches)
     if model == "paper":
         forward = float((terms.forward + terms.uplink).max())
         backward = max(terms.server, float(terms.backward.max()))
@@ -169,6 +184,22 @@ def _with_barriers(
     batch = forward + backward
     whole = 2 * fetch + work.epochs * batches * batch
     return RoundSeconds(fetch, forward, backward, terms.server, fetch, batch, whole, heads=0.0)
+
+
+def _after_the_first(
+    first: RoundSeconds, terms: Terms, work: Workload, batches: int
+) -> RoundSeconds:
+    """Batches that wait for nobody else's, after one that all begin together."""
+    period = float(returning_periods(terms).max())
+    epoch = first.batch + (batches - 1) * period
+    return replace(first, batch=period, round=2 * first.download + work.epochs * epoch)
+
+
+def returning_periods(terms: Terms) -> Floats:
+    """Seconds between two batches of client n whose gradients come back from the server."""
+    stages = (terms.there_and_back, terms.processor, terms.returning_radio, terms.uplink_shared)
+    slowest: Floats = np.maximum(np.max(stages, axis=0), terms.server)
+    return slowest
 
 
 def _pipelined(terms: Terms, work: Workload, batches: int) -> RoundSeconds:

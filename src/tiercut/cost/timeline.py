@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tiercut.cost.delay import Floats, Terms, round_terms
+import numpy as np
+
+from tiercut.cost.delay import Terms, round_terms
 from tiercut.cost.placement import Placement
 from tiercut.cost.schemes import SchemeCost
 from tiercut.cost.workload import Workload
@@ -97,11 +99,12 @@ class _Round:
     model: CostModel
     timeline: Timeline
 
-    @property
-    def hosting(self) -> Floats:
-        """How long n's middle layers take: in a pipeline those of others are no barrier."""
-        pipelined = self.scheme.local_loss and self.model == "network"
-        return self.terms.middle if pipelined else self.terms.hosting
+    def hosting(self, n: int, *, alone: bool) -> float:
+        """How long n's middle layers take, alone or with all others of the same aggregator."""
+        return float((self.terms.middle if alone else self.terms.hosting)[n])
+
+    def above(self, n: int) -> str:
+        return f"FP+BP {self.placement.cut_layers[n] + 1}..L"
 
     @property
     def clients(self) -> range:
@@ -155,28 +158,70 @@ def _epoch(plan: _Round, batches: int, now: int) -> int:
     if plan.scheme.local_loss and plan.model == "network":
         return _pipelined_epoch(plan, batches, now)
     one_batch = _local_loss_batch if plan.scheme.local_loss else _end_to_end_batch
+    if plan.model == "network":
+        return _steady_batches(plan, batches - 1, one_batch(plan, now))
     for _ in range(batches):
         now = one_batch(plan, now)
     return now
 
 
-def _forward(plan: _Round, n: int, after: Sequence[int], hop: float) -> int:
+def _steady_batches(plan: _Round, batches: int, now: int) -> int:
+    """SFL's batches on a real network, after the first: everybody goes on when its own is back."""
+    add, terms = plan.timeline.add, plan.terms
+    ends = []
+    for n in plan.clients:
+        k, mine = int(plan.placement.aggregator_of[n]), now
+        for _ in range(batches):
+            ready = _forward(plan, n, (mine,), terms.hop[n], alone=True)
+            sent = add("send", k, "activations v", terms.uplink[n], (ready,), client=n)
+            served = add("compute", SERVER, plan.above(n), terms.served[n], (sent,), client=n)
+            returned = add(
+                "send", SERVER, "gradients v", terms.uplink[n], (served,), client=n, peer=k
+            )
+            mine = _backward(plan, n, (returned,), terms.hop[n], alone=True)
+        ends.append(mine)
+    for k in map(int, np.flatnonzero(plan.placement.hosted > 1)):  # others are as busy as their own
+        busy: tuple[tuple[Kind, str, float], ...] = (
+            ("processor", "processor busy", terms.processor[k]),
+            ("radio", "radio busy", terms.returning_radio[k]),
+            ("send", "activations v", terms.uplink_shared[k]),
+        )
+        for kind, label, seconds in busy:
+            if seconds > 0:
+                ends.append(_keep_busy(plan, kind, k, label, seconds, batches, now))
+    above = plan.above(int(plan.placement.cut_layers.argmin()))
+    ends.append(_keep_busy(plan, "compute", SERVER, above, terms.server, batches, now))
+    return plan.timeline.barrier("epoch done", ends)
+
+
+def _keep_busy(
+    plan: _Round, kind: Kind, node: int, label: str, seconds: float, batches: int, now: int
+) -> int:
+    """What takes a node so long for every batch of everybody it serves."""
+    for _ in range(batches):
+        now = plan.timeline.add(kind, node, label, seconds, (now,))
+    return now
+
+
+def _forward(plan: _Round, n: int, after: Sequence[int], hop: float, *, alone: bool = False) -> int:
     """Client n's batch until its aggregator holds the activations of layer v."""
     add, k = plan.timeline.add, int(plan.placement.aggregator_of[n])
     done = add("compute", n, plan.below("FP", n), plan.terms.weak[n], after, client=n)
     if k != n:
         done = add("send", n, "activations h", hop, (done,), client=n, peer=k)
     if plan.has_middle(n):
-        seconds = plan.hosting[n]
+        seconds = plan.hosting(n, alone=alone)
         done = add("compute", k, plan.middle("FP", n), seconds, (done,), client=n)
     return done
 
 
-def _backward(plan: _Round, n: int, after: Sequence[int], hop: float) -> int:
+def _backward(
+    plan: _Round, n: int, after: Sequence[int], hop: float, *, alone: bool = False
+) -> int:
     """From the gradient at v until client n has updated its layers 1..h."""
     add, k = plan.timeline.add, int(plan.placement.aggregator_of[n])
     if plan.has_middle(n):
-        seconds = 2 * plan.hosting[n]
+        seconds = 2 * plan.hosting(n, alone=alone)
         after = (add("compute", k, plan.middle("BP", n), seconds, after, client=n),)
     if k != n:
         after = (add("send", k, "gradients h", hop, after, client=n, peer=n),)
@@ -184,8 +229,8 @@ def _backward(plan: _Round, n: int, after: Sequence[int], hop: float) -> int:
 
 
 def _server(plan: _Round, after: Sequence[int]) -> int:
-    first = int(plan.placement.cut_layers.min()) + 1
-    return plan.timeline.add("compute", SERVER, f"FP+BP {first}..L", plan.terms.server, after)
+    label = plan.above(int(plan.placement.cut_layers.argmin()))
+    return plan.timeline.add("compute", SERVER, label, plan.terms.server, after)
 
 
 def _local_loss_batch(plan: _Round, now: int) -> int:
@@ -257,6 +302,6 @@ def _pipelined_epoch(plan: _Round, batches: int, now: int) -> int:
 
 def _client_batch(plan: _Round, n: int, client_free: dict[int, int], busy: tuple[int, ...]) -> int:
     """One batch of client n below the cut; returns the end of its forward half."""
-    ready = _forward(plan, n, (client_free[n], *busy), plan.terms.hop[n])
-    client_free[n] = _backward(plan, n, (ready,), plan.terms.hop[n])
+    ready = _forward(plan, n, (client_free[n], *busy), plan.terms.hop[n], alone=True)
+    client_free[n] = _backward(plan, n, (ready,), plan.terms.hop[n], alone=True)
     return ready

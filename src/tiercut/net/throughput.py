@@ -32,7 +32,7 @@ from tiercut.models.layered import LayeredModel
 from tiercut.models.measure import Measurement
 from tiercut.models.profile import Profile
 
-FEWEST_REPEATS = 2
+FEWEST_REPEATS = 3
 NOISE = 0
 """The seed of what the layers compute on: any will do, and torch's own randomness is left alone."""
 
@@ -72,7 +72,7 @@ def measure_throughput(
     batch: int,
     optimiser: Optimiser,
     *,
-    seconds: float = 1.0,
+    seconds: float = 3.0,
     progress: Progress = silent,
 ) -> Timing:
     """FLOP/s of this device on batches of `batch` samples, where `profile` says what a FLOP is.
