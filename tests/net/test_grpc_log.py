@@ -48,6 +48,15 @@ def test_whatever_is_not_grpcs_passes(capfd):
     assert capfd.readouterr().err == "Traceback\n{}\n\n"
 
 
+def test_nobody_waits_for_a_child_that_may_still_write(capfd):
+    with hearing_grpc(Log(io.StringIO())):
+        child = subprocess.Popen(["sleep", "60"])
+        os.write(2, b"half a line")
+    child.kill()
+    child.wait()
+    assert capfd.readouterr().err == "half a line"
+
+
 CHILD = f"""
 import os, sys
 from tiercut.net.grpc_log import hearing_grpc

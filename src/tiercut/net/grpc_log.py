@@ -19,6 +19,8 @@ from tiercut.net.logs import Log
 STDERR: Final = 2
 LINE: Final = re.compile(rb"([IWEF])\d{4} [\d:.]+ +\d+ [\w./]+:\d+\] (.*)")
 """Level and words of a line of gRPC's."""
+END: Final = b"\0\n"
+"""Tells the listener that there is no more to come."""
 HANDSHAKE: Final = re.compile(r"Handshake failed.*?(\w+(: [\w ]+)?)$")
 
 
@@ -35,7 +37,8 @@ def hearing_grpc(log: Log) -> Iterator[None]:
         with _python_writes_to(ours):
             yield
     finally:
-        os.dup2(ours, STDERR)  # nobody can write into the pipe now: the listener ends
+        os.write(STDERR, END)  # a child may hold the pipe open for longer
+        os.dup2(ours, STDERR)
         listener.join()
         os.close(ours)
 
@@ -58,6 +61,9 @@ def _python_writes_to(handle: int) -> Iterator[None]:
 def _listen(heard: int, ours: int, log: Log) -> None:
     with open(heard, "rb") as lines:
         for line in lines:
+            if line.endswith(END):
+                os.write(ours, line.removesuffix(END))
+                return
             if found := LINE.match(line):
                 _note(found[1].decode(), found[2].decode(errors="replace"), log)
             else:
