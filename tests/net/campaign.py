@@ -27,6 +27,7 @@ from statistics import mean
 
 import numpy as np
 
+from tests.net.instances import make_known, make_pairs
 from tests.net.processes import Program, free_port
 from tests.net.relay import Relay
 from tests.net.site import shards_of
@@ -44,6 +45,7 @@ from tiercut.train.setting import build_setting
 
 PEACEFUL = 40
 """Rounds of an undisturbed run: accuracy grows no more after half of them."""
+EXAMPLES = 200
 SCENARIO = f"""\
 name = "campaign"
 seed = {{seed}}
@@ -53,7 +55,7 @@ name = "small"
 
 [fleet]
 clients = {{devices}}
-examples = 200
+examples = {EXAMPLES}
 
 [training]
 batch = 20
@@ -175,6 +177,7 @@ class Campaign:
         self.address = f"127.0.0.1:{free_port()}"
         self.loops = LoopThread()
         self._names = self._hand_out()
+        make_known(self.run_folder.path, make_pairs(devices, EXAMPLES))  # so that some serve others
         self._problems = []
         self._done = Counter()
         self._later = []

@@ -21,6 +21,19 @@ FLEET = Fleet(
 """The strong ones, first and last, serve a weak one each: the one that is near."""
 
 
+def make_pairs(count, examples):
+    """Strong and weak devices in turns: each weak one is served by the strong one before it."""
+    pair = np.arange(count) // 2
+    return Fleet(
+        tuple(f"client-{n}" for n in range(1, count + 1)),
+        throughput=np.where(np.arange(count) % 2, 1e8, 4e8),
+        examples=np.full(count, examples),
+        server_throughput=1e10,
+        to_server=np.full(count, 1e8),
+        links=Between(np.where(pair[:, None] == pair, NEAR, FAR)),
+    )
+
+
 def make_known(folder, fleet=FLEET):
     """A run's folder as if the fleet had been measured; a server that resumes there goes on."""
     run = RunFolder(folder)
