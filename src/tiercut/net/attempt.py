@@ -123,10 +123,6 @@ class Attempt:
         """Those of whom more is expected."""
         return {n for n in self.present if not self.is_done(n)}
 
-    def behind(self, behind: Callable[[int], bool]) -> Set[int]:
-        """Those still in the round for whom something holds."""
-        return {n for n in self.present if behind(n)}
-
     async def wait(
         self, done: Callable[[], bool], seconds: float, late: Callable[[], Set[int]], what: str
     ) -> None:

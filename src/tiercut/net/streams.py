@@ -237,8 +237,6 @@ class Arrival(Generic[H]):
 
     header: H
     payload: memoryview | None
-    began: float
-    """When its first frame was here, on this machine's own clock."""
 
 
 _OVER = (asyncio.InvalidStateError, grpc.aio.UsageError, grpc.aio.InternalError)
@@ -277,18 +275,15 @@ class Conversation(Generic[H]):
 
     async def receive(self) -> AsyncIterator[Arrival[H]]:
         """Messages as they come, until the peer has no more to say."""
-        began: float | None = None
         while True:
             frame = await self._stream.read()
             if frame is grpc.aio.EOF:
                 return
             self.heard = time.monotonic()
             self.received += len(frame)
-            began = self.heard if began is None else began
             whole = await self._feed(frame)
             if whole is not None:
-                yield Arrival(*whole, began)
-                began = None
+                yield Arrival(*whole)
 
     async def _feed(self, frame: bytes) -> tuple[H, memoryview | None] | None:
         """What a frame completes; the stream stands still while it is early."""
