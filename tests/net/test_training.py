@@ -14,18 +14,24 @@ from tiercut.train.setting import build_setting
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 """float32: sums are made in another order."""
+STEP = {"rtol": 1e-2, "atol": 1e-3}
+"""int8: what lies between two steps may be rounded to the other one for that."""
 
 
 @pytest.mark.parametrize(
-    ("scheme", "training"),
+    ("scheme", "training", "close"),
     [
-        ("aa-hsfl-ll", {}),
-        ("sfl", {}),
-        ("multihop", {"optimiser": "adam", "rate": 1e-3}),
-        ("aa-hsfl-ll", {"wire": "int8", "aggregator_interval": "batch", "server_interval": 2}),
+        ("aa-hsfl-ll", {}, CLOSE),
+        ("sfl", {}, CLOSE),
+        ("multihop", {"optimiser": "adam", "rate": 1e-3}, CLOSE),
+        (
+            "aa-hsfl-ll",
+            {"wire": "int8", "aggregator_interval": "batch", "server_interval": 2},
+            STEP,
+        ),
     ],
 )
-def test_weights_equal_those_of_the_reference_engine(tmp_path, scheme, training):
+def test_weights_equal_those_of_the_reference_engine(tmp_path, scheme, training, close):
     work = scenario(**training)
     with running(work, scheme) as site:
         summary = site.train(tmp_path / "net")
@@ -37,14 +43,14 @@ def test_weights_equal_those_of_the_reference_engine(tmp_path, scheme, training)
     found, wanted = (load_file(RunFolder(tmp_path / name).model) for name in ("net", "reference"))
     assert found.keys() == wanted.keys()
     for key, value in wanted.items():
-        torch.testing.assert_close(found[key], value, **CLOSE)
+        torch.testing.assert_close(found[key], value, **close)
     assert summary.accuracy == pytest.approx(expected.accuracy, abs=0.01)
     ours, theirs = (
         read_records(RunFolder(tmp_path / name).rounds) for name in ("net", "reference")
     )
     for one, other in zip(ours, theirs, strict=True):
-        assert one.train_loss == pytest.approx(other.train_loss, rel=1e-4)
-        assert (one.local_loss or 0.0) == pytest.approx(other.local_loss or 0.0, rel=1e-4)
+        assert one.train_loss == pytest.approx(other.train_loss, rel=close["rtol"])
+        assert (one.local_loss or 0.0) == pytest.approx(other.local_loss or 0.0, rel=close["rtol"])
         assert one.samples == other.samples
 
 
