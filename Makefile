@@ -43,7 +43,7 @@ bench: setup
 
 # Training while devices and the server are killed and cut off: 200 faults, some ten minutes.
 soak: setup
-	$(BIN)/python -m tests.net.campaign --faults 200 --seed 0
+	$(BIN)/python -m tests.net.campaign --faults 200 --seed 0 -o benchmarks/net/faults.md
 
 # The paper's tables and figures, results under benchmarks/paper.
 paper: setup

@@ -115,6 +115,23 @@ def table(scheme: str, runs: list[dict[str, Any]], found: dict[str, Any]) -> lis
     return lines
 
 
+def page(results: dict[str, Any], cores: float) -> str:
+    """All results, and how they were made."""
+    loads = [run["load"] for found in results.values() for run in found["runs"]]
+    lines = [
+        "# Predicted against measured",
+        "",
+        f"`{' '.join(['python', 'benchmarks/net/prediction.py', *sys.argv[1:]])}`,"
+        f" {time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores ({platform.machine()}, Linux"
+        f" {platform.release()}), of which all hosts together get {cores:g}; Python"
+        f" {platform.python_version()}. The load average was {min(loads):.1f} to {max(loads):.1f}.",
+        "",
+    ]
+    for scheme, found in results.items():
+        lines += table(scheme, found["runs"], found)
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
@@ -122,25 +139,13 @@ def main() -> None:
     parser.add_argument("--cores", type=float, default=1.2, help="the rest is left to the machine")
     options = parser.parse_args()
     results: dict[str, Any] = {}
-    lines = [
-        "# Predicted against measured",
-        "",
-        f"`python benchmarks/net/prediction.py`, {time.strftime('%Y-%m-%d')}: {os.cpu_count()}"
-        f" cores ({platform.machine()}, Linux {platform.release()}), of which all hosts together"
-        f" get {options.cores:g}; Python {platform.python_version()}. The load average was LOAD:"
-        f" the machine had other work, and hosts have precedence up to their shares.",
-        "",
-    ]
     for scheme in SCHEMES:
         with tempfile.TemporaryDirectory() as scratch:
             runs = [
                 emulate(scheme, Path(scratch) / str(n), options) for n in range(options.repeats)
             ]
-        found = summary(runs)
-        results[scheme] = {**found, "runs": runs}
-        lines += table(scheme, runs, found)
-    loads = [run["load"] for found in results.values() for run in found["runs"]]
-    text = "\n".join(lines).replace("LOAD", f"{min(loads):.0f} to {max(loads):.0f}", 1)
+        results[scheme] = {**summary(runs), "runs": runs}
+    text = page(results, options.cores)
     (HERE / "prediction.json").write_text(json.dumps(results, indent=1) + "\n")
     (HERE / "prediction.md").write_text(text)
     print(text)

@@ -27,7 +27,7 @@ from statistics import mean
 
 import numpy as np
 
-from tests.net.instances import make_known, make_pairs
+from tests.net.instances import STRONG, WEAK, in_pairs, make_known
 from tests.net.processes import Program, free_port
 from tests.net.relay import Relay
 from tests.net.site import shards_of
@@ -177,7 +177,8 @@ class Campaign:
         self.address = f"127.0.0.1:{free_port()}"
         self.loops = LoopThread()
         self._names = self._hand_out()
-        make_known(self.run_folder.path, make_pairs(devices, EXAMPLES))  # so that some serve others
+        in_turns = [WEAK if n % 2 else STRONG for n in range(devices)]  # so that some serve others
+        make_known(self.run_folder.path, in_pairs(in_turns, EXAMPLES))
         self._problems = []
         self._done = Counter()
         self._later = []

@@ -10,28 +10,24 @@ from tiercut.train.folder import RunFolder
 from tiercut.train.record import Phases, RealRound, Traffic
 
 NEAR, FAR = 1e9, 5e6
-FLEET = Fleet(
-    tuple(f"client-{n}" for n in range(1, 5)),
-    throughput=np.array([4e8, 1e8, 1e8, 4e8]),
-    examples=np.full(4, 24),
-    server_throughput=1e10,
-    to_server=np.full(4, 1e8),
-    links=Between(np.kron(np.eye(2), np.full((2, 2), NEAR - FAR)) + FAR),
-)
-"""The strong ones, first and last, serve a weak one each: the one that is near."""
+STRONG, WEAK = 4e8, 1e8
 
 
-def make_pairs(count, examples):
-    """Strong and weak devices in turns: each weak one is served by the strong one before it."""
+def in_pairs(throughput, examples):
+    """Devices two of which are near each other: there the strong one serves the weak one."""
+    count = len(throughput)
     pair = np.arange(count) // 2
     return Fleet(
         tuple(f"client-{n}" for n in range(1, count + 1)),
-        throughput=np.where(np.arange(count) % 2, 1e8, 4e8),
+        throughput=np.array(throughput),
         examples=np.full(count, examples),
         server_throughput=1e10,
         to_server=np.full(count, 1e8),
         links=Between(np.where(pair[:, None] == pair, NEAR, FAR)),
     )
+
+
+FLEET = in_pairs([STRONG, WEAK, WEAK, STRONG], 24)
 
 
 def make_known(folder, fleet=FLEET):

@@ -4,25 +4,16 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from tests.net.test_faults import CLOSE, FLEET, NAMES, PROFILE
-from tiercut.documents import to_json, write_text
+from tests.net.test_faults import CLOSE, NAMES
 from tiercut.engines.reference import Reference
 from tiercut.engines.task import Round, quiet
 from tiercut.net.engine import Networked
-from tiercut.train.folder import RunFolder
 from tiercut.train.observer import Observer
 from tiercut.train.setting import build_setting
 
 SCHEME = "aa-hsfl-ll"
 WEAK, STRONG = NAMES[1], NAMES[0]
 """One who is served by another, and one who serves."""
-
-
-def make_folder(path):
-    """A run's folder in which the fleet is known already, so that nobody need measure it."""
-    write_text(RunFolder(path).profile, to_json(PROFILE.to_dict()))
-    write_text(RunFolder(path).fleet, to_json(FLEET.to_dict()))
-    return path
 
 
 @dataclass(frozen=True)

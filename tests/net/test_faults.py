@@ -15,13 +15,12 @@ import torch
 from safetensors.torch import load_file
 
 from tests.net.campaign import Campaign
-from tests.net.instances import FLEET
+from tests.net.instances import FLEET, make_known
 from tests.net.processes import LONGEST, Program, free_port, wait_until
 from tests.net.relay import Relay
 from tests.net.site import running, scenario, shards_of
 from tiercut.data import load
 from tiercut.data.dataset import Split
-from tiercut.documents import to_json, write_text
 from tiercut.engines.reference import Reference
 from tiercut.errors import InputError
 from tiercut.models.profile import shipped_profile
@@ -116,9 +115,7 @@ def records_of(folder):
 @pytest.fixture
 def folder(tmp_path):
     """A run's folder in which the fleet is known already, so that nobody need measure it."""
-    write_text(RunFolder(tmp_path / "run").profile, to_json(PROFILE.to_dict()))
-    write_text(RunFolder(tmp_path / "run").fleet, to_json(FLEET.to_dict()))
-    return tmp_path / "run"
+    return make_known(tmp_path / "run")
 
 
 @pytest.fixture

@@ -15,10 +15,11 @@ from typing import get_args
 import grpc
 import pytest
 
+from tests.net.instances import make_known
 from tests.net.intruder import Impostor, Papers, Rogue, intruding
 from tests.net.malformed import malform
 from tests.net.processes import wait_until
-from tests.net.replay import SCHEME, WEAK, After, assert_as_replayed, make_folder, note_rounds
+from tests.net.replay import SCHEME, WEAK, After, assert_as_replayed, note_rounds
 from tests.net.site import running, scenario
 from tests.net.test_faults import NAMES
 from tests.net.test_impostor import BEGIN, JOB, NAME, OWN, TAG, employed, weights
@@ -261,7 +262,7 @@ async def pester_device(address, security, name, random, count):
 
 def test_a_server_and_a_device_outlast_malformed_frames(papers, tmp_path, monkeypatch, caplog):
     rounds, random = note_rounds(monkeypatch), Random(8)
-    work, folder = scenario(clients=4, rounds=2), make_folder(tmp_path / "run")
+    work, folder = scenario(clients=4, rounds=2), make_known(tmp_path / "run")
     with running(work, SCHEME, security=papers) as site:
         wait_until(lambda: set(NAMES) <= set(site.site._reception.crew.joined()))
         neighbour = site.site._reception.crew.peers[WEAK].hello.address
@@ -283,7 +284,7 @@ def test_a_server_and_a_device_outlast_malformed_frames(papers, tmp_path, monkey
 
 def test_a_round_outlasts_malformed_frames(papers, tmp_path, monkeypatch, caplog):
     rounds, random = note_rounds(monkeypatch), Random(9)
-    folder = make_folder(tmp_path / "run")
+    folder = make_known(tmp_path / "run")
 
     async def say(line, header, payload=()):
         with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):

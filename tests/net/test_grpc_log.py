@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+from tiercut.net import grpc_log
 from tiercut.net.grpc_log import hearing_grpc
 from tiercut.net.logs import Log
 
@@ -75,6 +76,30 @@ def test_in_a_program_the_log_and_what_python_says_are_left():
     first, second, last = run.stderr.splitlines()
     assert (first, last) == ("terminal False", "after")
     assert json.loads(second)["words"] == "No match found for: client-2"
+
+
+LOUD = """
+import os
+from tiercut.net.grpc_log import hearing_grpc
+from tiercut.net.logs import Log
+with hearing_grpc(Log()):
+    os.write(2, b"something else\\n")
+"""
+
+
+def test_a_reader_that_has_gone_ends_nothing():
+    reader, writer = os.pipe()
+    os.close(reader)
+    subprocess.run([sys.executable, "-c", LOUD], stderr=writer, check=True)
+    os.close(writer)
+
+
+def test_without_standard_error_there_is_nothing_to_hear(monkeypatch):
+    closed = os.dup(2)
+    os.close(closed)
+    monkeypatch.setattr(grpc_log, "STDERR", closed)
+    with hearing_grpc(Log()):
+        pass
 
 
 def test_a_terminal_is_still_one():

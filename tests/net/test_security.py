@@ -14,6 +14,7 @@ from itertools import zip_longest
 import grpc
 import pytest
 
+from tests.net.instances import make_known
 from tests.net.intruder import Line, Papers, Rogue, intruding
 from tests.net.malformed import LENGTH, first_frame
 from tests.net.processes import LONGEST, wait_until
@@ -24,7 +25,6 @@ from tests.net.replay import (
     After,
     During,
     assert_as_replayed,
-    make_folder,
     note_rounds,
 )
 from tests.net.site import running, scenario
@@ -66,7 +66,7 @@ def papers(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path):
-    return make_folder(tmp_path / "run")
+    return make_known(tmp_path / "run")
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_work_is_what_the_profile_says():
     assert found.throughput > 1e28
 
 
-def test_a_batch_is_repeated_as_long_as_the_budget_lasts_and_at_least_twice():
+def test_a_batch_is_repeated_as_long_as_the_budget_lasts_and_some_times_at_least():
     model = mine(nn.Flatten(), Counted(64, 4))
     profile = trace(model)
     CALLS.clear()

@@ -137,16 +137,14 @@ def _pipelined_parts(terms: Terms, name: _Names, batches: int) -> Parts:
     below, through = pipeline_ends(terms, batches)
     n = int(np.argmax(np.maximum(below, through)))
     if below[n] >= through[n]:
-        return {w: batches * spent for w, spent in _stage(terms, name, n, client[n]).items()}
-    parts: Parts = defaultdict(float)
-    for what, seconds in _stage(terms, name, n, period[n]).items():
-        parts[what] += (batches - 1) * seconds
-    for what, seconds in _chain(name, n, 1, terms.weak, terms.middle).items():
-        parts[what] += seconds
-    parts[name.hop(n)] += float(terms.hop[n])
-    parts[name.uplink(name.aggregator(n))] += float(terms.uplink_shared[n])
-    parts["the server"] += terms.server
-    return parts
+        return _sum({}, _stage(terms, name, n, client[n]), times=batches)
+    way = {
+        **_chain(name, n, 1, terms.weak, terms.middle),
+        name.hop(n): float(terms.hop[n]),
+        name.uplink(name.aggregator(n)): float(terms.uplink_shared[n]),
+        "the server": terms.server,
+    }
+    return _sum(way, _stage(terms, name, n, period[n]), times=batches - 1)
 
 
 def _stage(terms: Terms, name: _Names, n: int, period: float) -> Parts:

@@ -155,10 +155,10 @@ def _move_weights(plan: _Round, label: str, after: tuple[int, ...], *, from_serv
 
 def _epoch(plan: _Round, batches: int, now: int) -> int:
     """`batches` batches after the event `now`; returns the epoch's end."""
-    if plan.scheme.local_loss and plan.model == "network":
-        return _pipelined_epoch(plan, batches, now)
     one_batch = _local_loss_batch if plan.scheme.local_loss else _end_to_end_batch
     if plan.model == "network":
+        if plan.scheme.local_loss:
+            return _pipelined_epoch(plan, batches, now)
         return _steady_batches(plan, batches - 1, one_batch(plan, now))
     for _ in range(batches):
         now = one_batch(plan, now)
@@ -189,8 +189,10 @@ def _steady_batches(plan: _Round, batches: int, now: int) -> int:
         for kind, label, seconds in busy:
             if seconds > 0:
                 ends.append(_keep_busy(plan, kind, k, label, seconds, batches, now))
-    above = plan.above(int(plan.placement.cut_layers.argmin()))
-    ends.append(_keep_busy(plan, "compute", SERVER, above, terms.server, batches, now))
+    serving = now
+    for _ in range(batches):
+        serving = _server(plan, (serving,))
+    ends.append(serving)
     return plan.timeline.barrier("epoch done", ends)
 
 

@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from tiercut.net.logs import Log
@@ -27,7 +27,11 @@ HANDSHAKE: Final = re.compile(r"Handshake failed.*?(\w+(: [\w ]+)?)$")
 @contextmanager
 def hearing_grpc(log: Log) -> Iterator[None]:
     """Meanwhile those of gRPC's lines that are worth it become entries of the log."""
-    ours = os.dup(STDERR)
+    try:
+        ours = os.dup(STDERR)
+    except OSError:  # it is closed: nobody hears anything
+        yield
+        return
     heard, theirs = os.pipe()
     os.dup2(theirs, STDERR)
     os.close(theirs)
@@ -37,7 +41,7 @@ def hearing_grpc(log: Log) -> Iterator[None]:
         with _python_writes_to(ours):
             yield
     finally:
-        os.write(STDERR, END)  # a child may hold the pipe open for longer
+        _pass(END, STDERR)  # a child may hold the pipe open for longer
         os.dup2(ours, STDERR)
         listener.join()
         os.close(ours)
@@ -62,12 +66,17 @@ def _listen(heard: int, ours: int, log: Log) -> None:
     with open(heard, "rb") as lines:
         for line in lines:
             if line.endswith(END):
-                os.write(ours, line.removesuffix(END))
+                _pass(line.removesuffix(END), ours)
                 return
             if found := LINE.match(line):
                 _note(found[1].decode(), found[2].decode(errors="replace"), log)
             else:
-                os.write(ours, line)
+                _pass(line, ours)
+
+
+def _pass(line: bytes, handle: int) -> None:
+    with suppress(OSError):  # a full disk or a reader that has gone ends nothing
+        os.write(handle, line)
 
 
 def _note(level: str, words: str, log: Log) -> None:

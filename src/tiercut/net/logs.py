@@ -24,13 +24,17 @@ class Log:
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = json.dumps({"time": moment, "level": level, "event": event, **fields}, default=str)
         with self._lock:
-            for file in (*self._files, sys.stderr) if self._stderr else self._files:
+            for file in self._all():
                 try:
                     file.write(line + "\n")
                     file.flush()
                 except (OSError, ValueError) as problem:  # ValueError: the file is closed
                     if file is not sys.stderr:
                         print(f"tiercut: the log cannot be written: {problem}", file=sys.stderr)
+
+    def _all(self) -> tuple[TextIO, ...]:
+        """Where lines go now; a program that was started without standard error has none."""
+        return (*self._files, sys.stderr) if self._stderr and sys.stderr else self._files
 
     def warn(self, event: str, **fields: Any) -> None:
         """Note something that should not be."""

@@ -77,7 +77,7 @@ def measure_throughput(
 ) -> Timing:
     """FLOP/s of this device on batches of `batch` samples, where `profile` says what a FLOP is.
 
-    Takes about `seconds`, or as long as every layer needs to warm up and run twice, on as many
+    Takes about `seconds`, or as long as each layer needs to warm up and run a few times, on as many
     threads as torch has now. The figure of a layer is that of the layer called on its own.
     """
     layers = np.arange(1, profile.depth + 1)
