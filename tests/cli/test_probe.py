@@ -164,7 +164,7 @@ def test_nothing_to_measure_on_is_refused(refusal, scenario):
 
 def test_what_was_kept_survives_ctrl_c(scenario, tmp_path):
     words = [sys.executable, "-m", "tiercut", "probe", "scenario.toml", "-o", "p.json"]
-    words += ["--clients", "6", "--epochs", "8", "--threads", "1", "--device", "cpu"]
+    words += ["--clients", "6", "--epochs", "24", "--threads", "1", "--device", "cpu"]
     started = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "p.json").exists():
         assert started.poll() is None, started.stderr.read()

@@ -11,9 +11,8 @@ from tiercut.measure.results import run_path
 def test_killed_in_several_runs(tmp_path):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     made = comparison(rounds=3)
-    for scheme, seed, rounds in (("sfl", 0, 2), ("aa-hsfl-ll", 0, 1), ("aa-hsfl-ll", 1, 2)):
-        journal = run_path(killed, scheme, seed) / "rounds.jsonl"
-        compare_until_killed(killed, journal, rounds)
+    for scheme, seed, number in (("sfl", 0, 2), ("aa-hsfl-ll", 0, 1), ("aa-hsfl-ll", 1, 2)):
+        compare_until_killed(killed, scheme, seed, number)
         json.loads((killed / "summary.json").read_text())
     first = files(killed, comparison(("sfl",), (0,)), "manifest.json")
     carry_out(made, killed)

@@ -451,17 +451,19 @@ def rounds_in(folder):
 
 
 def test_a_server_that_is_killed_goes_on_after_its_last_checkpoint(folder, server, device):
-    work = scenario(clients=4, rounds=5)
-    members = [device(server.address, name, own) for name, own in own_samples(work).items()]
-    for done, delay in ((1, 0.0), (3, 0.2)):
-        victim = server(work)
-        wait_until(lambda done=done: rounds_in(folder) >= done)
+    endless = scenario(clients=4, rounds=100_000)
+    members = [device(server.address, name, own) for name, own in own_samples(endless).items()]
+    for delay in (0.0, 0.2):
+        victim, before = server(endless), rounds_in(folder)
+        wait_until(lambda before=before: rounds_in(folder) > before)
         time.sleep(delay)
         victim.kill()
+    rounds = rounds_in(folder) + 2
+    work = scenario(clients=4, rounds=rounds)
     assert server(work).wait() == 0
     assert [member.wait() for member in members] == [0, 0, 0, 0]
     records = records_of(folder)
-    assert [record.lost for record in records] == [0] * 5
+    assert [record.lost for record in records] == [0] * rounds
     resumed = json.loads(RunFolder(folder).manifest.read_text())["resumed"]
     assert len(resumed) == 2
     assert_as_replayed(work, None, folder, lambda _: NAMES)

@@ -140,6 +140,17 @@ class Reporter(Observer):
 class LiveBoard(Board):
     """Shows the rows as a table that changes in its place."""
 
+    def __init__(self, console: Console) -> None:
+        from rich.live import Live
+
+        super().__init__(console)
+        self.display = Live(self, console=console, transient=True)
+
+    def on_jobs(self, jobs: Sequence[Job]) -> None:
+        """See Watcher."""
+        super().on_jobs(jobs)
+        self.display.refresh()  # nobody need wait for the next of its own
+
     def tell(self, job: Job) -> None:
         """The table does."""
 
@@ -176,8 +187,6 @@ def watching_runs() -> Iterator[Watcher]:
     if not console.is_terminal:
         yield Board(console)
         return
-    from rich.live import Live
-
     board = LiveBoard(console)
-    with Live(board, console=console, transient=True):
+    with board.display:
         yield board
