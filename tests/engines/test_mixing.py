@@ -35,9 +35,15 @@ def test_it_equals_a_loop(rows, shape):
     stack.copy_(torch.randn(stack.shape, generator=torch.Generator().manual_seed(0)))
     expected = looped(stack, group.tolist(), weights.tolist())
     mixing = Mixing.of(group, weights.astype(float), CPU)
-    if mixing is not None:
-        mixing.average(stack)
+    if mixing is None:
+        assert torch.equal(stack, expected)
+        return
+    other = stack.clone()
+    mixing.average(stack)
     assert torch.allclose(stack, expected, atol=1e-12)
+    pytest.importorskip("triton")
+    mixing.fuse(flat(other))
+    assert torch.allclose(other, expected, atol=1e-12)
 
 
 def test_groups_of_one_and_of_nobody_are_left_alone():

@@ -1,19 +1,29 @@
-"""Which rows of a stack are averaged, and the averaging itself: one matrix product per tensor."""
+"""Which rows of a stack are averaged, and the averaging itself.
+
+On a CPU one matrix product does it; on a GPU a kernel that reads and writes every value once, where
+a product of so few rows, and spreading its result, takes twice as long.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tiercut.engines.folded.launch import launch
 from tiercut.engines.layout import flat
 
 COLUMNS = 1 << 16
 """Columns averaged at a time on the CPU: few enough for the cache, and the same for any number of
 threads, so that sums come out to the last bit alike."""
+TILE = 1024
+"""Columns that one program of the kernel averages."""
+HAS_TRITON = find_spec("triton") is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +31,13 @@ class Mixing:
     """Rows that become the weighted mean of their group; rows in no group stay as they are."""
 
     rows: Tensor
-    """The rows that change, [R]."""
-    group: Tensor
-    """The group of each of them, [R]."""
+    """The rows that change, [R], group by group."""
     shares: Tensor
-    """[groups, rows of the stack]: what each row counts in each group; float64, rows sum to 1."""
+    """What each of them counts in its group, [R]; float64, each group's sum to 1."""
+    starts: Tensor
+    """Where each group's rows begin among them, and the end, [groups + 1]."""
+    height: int
+    """Rows of the stacks."""
 
     @classmethod
     def of(
@@ -36,18 +48,18 @@ class Mixing:
         A row of weight 0 counts nothing and is given the mean.
         """
         number, group = np.unique(group, return_inverse=True)
-        weight = np.zeros((len(number), len(group)))
-        weight[group, np.arange(len(group))] = weights
-        useful = (number >= 0) & (np.bincount(group) > 1) & (weight.sum(axis=1) > 0)
+        total = np.bincount(group, weights)
+        useful = (number >= 0) & (np.bincount(group) > 1) & (total > 0)
         rows = np.flatnonzero(useful[group])
         if not len(rows):
             return None
-        shares = weight[useful] / weight[useful].sum(axis=1, keepdims=True)
-        place = np.cumsum(useful) - 1
+        rows = rows[np.argsort(group[rows], kind="stable")]
+        ends = np.cumsum(np.bincount(group)[useful])
         return cls(
             torch.from_numpy(rows).to(device),
-            torch.from_numpy(place[group[rows]]).to(device),
-            torch.from_numpy(shares).to(device),
+            torch.from_numpy(weights[rows] / total[group[rows]]).to(device),
+            torch.from_numpy(np.concatenate([[0], ends])).to(device),
+            len(group),
         )
 
     def average(self, stack: Tensor) -> None:
@@ -57,18 +69,48 @@ class Mixing:
             self._largest(values)
         elif stack.device.type == "cpu":
             for columns in values.split(COLUMNS, dim=1):
-                self._mean(columns)
+                self.multiply(columns)
+        elif HAS_TRITON:
+            self.fuse(values)
         else:
-            self._mean(values)
+            self.multiply(values)
 
-    def _mean(self, values: Tensor) -> None:
-        mean = self.shares.to(values.dtype) @ values
-        if len(self.rows) == len(values):
-            torch.index_select(mean, 0, self.group, out=values)  # no copy of all rows in between
-        else:
-            values[self.rows] = mean[self.group]
+    def multiply(self, values: Tensor) -> None:
+        """Average by a matrix product."""
+        values[self.rows] = (self._matrix.to(values.dtype) @ values)[self._group]
+
+    def fuse(self, values: Tensor) -> None:
+        """Average by a kernel."""
+        from tiercut.engines.folded.kernels.average import average as kernel
+
+        columns = values.shape[1]
+        launch(
+            kernel,
+            (-(-columns // TILE), len(self.starts) - 1),
+            values,
+            self.rows,
+            self.shares,
+            self.starts,
+            values.stride(0),
+            columns,
+            values.dtype == torch.float64,
+            TILE,
+        )
+
+    @cached_property
+    def _group(self) -> Tensor:
+        """The group of each of the rows."""
+        sizes = self.starts.diff()
+        return torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes)
+
+    @cached_property
+    def _matrix(self) -> Tensor:
+        """What each row of a stack counts in each group, [groups, rows of the stack]."""
+        matrix = self.shares.new_zeros(len(self.starts) - 1, self.height)
+        matrix[self._group, self.rows] = self.shares
+        return matrix
 
     def _largest(self, values: Tensor) -> None:
-        for number in range(len(self.shares)):
-            members = self.rows[self.group == number]
+        for first, end in zip(self.starts[:-1], self.starts[1:], strict=True):
+            members = self.rows[first:end]
             values[members] = values[members].amax(0)
