@@ -35,6 +35,7 @@ from tiercut.cli import (
     status,
     timeline,
     train,
+    tune,
 )
 from tiercut.errors import BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE, InputError, TiercutError
 
@@ -56,6 +57,7 @@ app.command("cost")(cost.cost)
 app.command("timeline")(timeline.timeline)
 app.command("train")(train.train)
 app.command("compare")(compare.compare)
+app.command("tune")(tune.tune)
 app.command("measure")(measure.measure)
 app.command("report")(report.report)
 app.command("reproduce")(reproduce.reproduce)

@@ -6,8 +6,9 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +27,7 @@ from tiercut.cli.train import (
 from tiercut.errors import InputError
 
 if TYPE_CHECKING:
+    from tiercut.compare.comparison import Comparison
     from tiercut.scenario import Scenario
 
 MOST_SEEDS = 1000
@@ -33,17 +35,24 @@ WHOLE = ("stacked", "reference")
 """The engines that train a whole run where they are."""
 
 
+SchemesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--schemes", help="Names by commas [sfl,multihop,locsfl,dtfl,aa-hsfl-ll]; own ones too."
+    ),
+]
+FixedOption = Annotated[
+    str | None,
+    typer.Option("--hsfl-ll", help="Its h, v and lambda, such as 3,8,20%; or aa: as AA's."),
+]
+
+
 def compare(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of the comparison; it goes on there.")
     ],
-    schemes: Annotated[
-        str | None,
-        typer.Option(
-            "--schemes", help="Names by commas [sfl,multihop,locsfl,dtfl,aa-hsfl-ll]; own ones too."
-        ),
-    ] = None,
+    schemes: SchemesOption = None,
     seeds: Annotated[
         str, typer.Option("--seeds", help="How many, from the scenario's on; or a list: 0,5,7.")
     ] = "3",
@@ -52,10 +61,7 @@ def compare(
         list[str] | None,
         typer.Option("--override", help="SCHEME:training.rate=3e-4, for it alone; repeatable."),
     ] = None,
-    fixed: Annotated[
-        str | None,
-        typer.Option("--hsfl-ll", help="Its h, v and lambda, such as 3,8,20%; or aa: as AA's."),
-    ] = None,
+    fixed: FixedOption = None,
     executor: ExecutorOption = None,
     device: DeviceOption = None,
     precision: PrecisionOption = None,
@@ -73,35 +79,14 @@ def compare(
     from tiercut.cli.comparison_progress import watching_runs
     from tiercut.cli.results_tables import show_summary
     from tiercut.compare.check import check_comparison
-    from tiercut.compare.comparison import USUAL_SCHEMES, Comparison
-    from tiercut.compare.override import parse_overrides
     from tiercut.compare.runs import run_comparison
     from tiercut.documents import to_json
-    from tiercut.scenario import read_scenario
-    from tiercut.schemes import find_scheme
-    from tiercut.train.overrides import override
 
     place = Place(on, ray_address)
-    asked = override(
-        read_scenario(scenario),
-        training={"rounds": rounds},
-        engine={
-            "executor": executor,
-            "device": device,
-            "precision": precision,
-            "threads": threads,
-        },
-    )
-    wanted = _adjusted(asked, place)
-    specs = USUAL_SCHEMES if schemes is None else tuple(schemes.split(","))
-    comparison = Comparison(
-        scenario=wanted,
-        specs=specs,
-        seeds=parse_seeds(seeds, wanted.seed),
-        overrides=parse_overrides(own or (), [find_scheme(spec).name for spec in specs]),
-        fixed=fixed,
-        data_dir=data_dir,
-    )
+    engine = {"executor": executor, "device": device, "precision": precision, "threads": threads}
+    asked = describe(scenario, schemes, seeds, own, fixed, data_dir, rounds=rounds, engine=engine)
+    comparison = replace(asked, scenario=_adjusted(asked.scenario, place))
+    wanted = comparison.scenario
     with counting("reading images") as count:
         manifest = check_comparison(
             comparison,
@@ -134,6 +119,36 @@ def compare(
             f"{len(outcome.failures)} of {len(comparison.jobs)} runs did not get to their end;"
             f" {outcome.failures[0]}; the same command tries them again"
         )
+
+
+def describe(
+    scenario: Path,
+    schemes: str | None,
+    seeds: str,
+    own: list[str] | None,
+    fixed: str | None,
+    data_dir: Path | None,
+    *,
+    rounds: int | None,
+    engine: dict[str, Any],
+) -> Comparison:
+    """What the words of a command line ask to compare."""
+    from tiercut.compare.comparison import USUAL_SCHEMES, Comparison
+    from tiercut.compare.override import parse_overrides
+    from tiercut.scenario import read_scenario
+    from tiercut.schemes import find_scheme
+    from tiercut.train.overrides import override
+
+    wanted = override(read_scenario(scenario), training={"rounds": rounds}, engine=engine)
+    specs = USUAL_SCHEMES if schemes is None else tuple(schemes.split(","))
+    return Comparison(
+        scenario=wanted,
+        specs=specs,
+        seeds=parse_seeds(seeds, wanted.seed),
+        overrides=parse_overrides(own or (), [find_scheme(spec).name for spec in specs]),
+        fixed=fixed,
+        data_dir=data_dir,
+    )
 
 
 def _adjusted(scenario: Scenario, place: Place) -> Scenario:

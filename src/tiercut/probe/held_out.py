@@ -39,18 +39,22 @@ def hold_out(
     wanted = min(most, FEWEST) - len(free)
     if wanted <= 0:
         return _draw(data.train, free, most, stream), list(shards)
-    given = [_give_up(shard, -(-wanted // len(shards)), stream) for shard in shards]
+    given = [give_up(shard, -(-wanted // len(shards)), stream) for shard in shards]
     free = np.concatenate([free, *given])
     if not len(free):
         raise InputError(
             f"the probe's clients have all {len(data.train)} training examples, one each, and no"
             f" example is left to measure on; take fewer clients with --clients"
         )
-    kept = [shard[~np.isin(shard, without)] for shard, without in zip(shards, given, strict=True)]
-    return _draw(data.train, free, most, stream), kept
+    return _draw(data.train, free, most, stream), list(map(without, shards, given))
 
 
-def _give_up(shard: Ints, wanted: int, stream: np.random.Generator) -> Ints:
+def without(shard: Ints, given: Ints) -> Ints:
+    """What a client keeps."""
+    return shard[~np.isin(shard, given)]
+
+
+def give_up(shard: Ints, wanted: int, stream: np.random.Generator) -> Ints:
     """Some of a client's examples, a fifth at most, but not its only one."""
     count = min(wanted, -(-len(shard) // GIVEN_UP), len(shard) - 1)
     return stream.permutation(shard)[:count]

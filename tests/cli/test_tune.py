@@ -1,0 +1,63 @@
+"""`tiercut tune`: a rate for every scheme, from examples that nobody trains on."""
+
+import json
+
+import pytest
+
+from tests.cli.test_compare import SCENARIO
+
+WORDS = ("--schemes", "sfl,aa-hsfl-ll", "--rounds", 2, "-o", "tuned")
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO.replace("examples = 12", "examples = 40"))
+    return path
+
+
+def test_every_scheme_gets_its_best_rate(tiercut, scenario, tmp_path):
+    ran = tiercut("tune", scenario, *WORDS, "--rates", "1e-2,1e-4")
+    value = json.loads((tmp_path / "tuned" / "tuning.json").read_text())
+    for name, found in value["schemes"].items():
+        assert list(found["accuracy"]) == ["0.0001", "0.01"]
+        best = max(found["accuracy"], key=found["accuracy"].get)
+        assert found["rate"] == float(best)
+        assert f"--override {name}:training.rate={best}" in ran.stdout.replace("\n", " ")
+    assert "best at the lowest or the highest rate; try ones beyond" in ran.stdout
+    assert (tmp_path / "tuned" / "rate-0.01" / "summary.json").exists()
+
+
+def test_it_goes_on_where_it_was_and_may_try_more(tiercut, scenario, as_json, tmp_path):
+    tiercut("tune", scenario, *WORDS, "--rates", "1e-2")
+    path = tmp_path / "tuned" / "rate-0.01" / "sfl" / "seed-0" / "rounds.jsonl"
+    before = path.stat().st_mtime_ns
+    found = as_json("tune", scenario, *WORDS, "--rates", "1e-3,1e-2")
+    assert path.stat().st_mtime_ns == before
+    assert list(found["schemes"]["sfl"]["accuracy"]) == ["0.001", "0.01"]
+
+
+def test_a_rate_at_which_training_diverges_is_not_taken(as_json, scenario, refusal):
+    words = ("tune", scenario, "--schemes", "sfl", "--rounds", 2, "-o", "tuned", "--rates")
+    found = as_json(*words, "1e-2,1e30")["schemes"]["sfl"]
+    assert found["accuracy"]["1e+30"] is None
+    assert found["rate"] == 0.01
+    words = ("tune", scenario, "--schemes", "sfl", "--rounds", 2, "-o", "none", "--rates", "1e30")
+    assert "sfl did not get to its end at any rate; try lower --rates" in refusal(*words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--rates", "fast"), "expected numbers above 0, such as 1e-4"),
+        (("--rates", "0,1"), "expected numbers above 0, such as 1e-4"),
+        (("--override", "sfl:training.rate=1"), "leave --override sfl:training.rate away"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(refusal, scenario, words, message):
+    assert message in refusal("tune", scenario, *WORDS, *words)
+
+
+def test_a_client_must_have_something_to_give(refusal, scenario):
+    scenario.write_text(SCENARIO.replace("examples = 12", "examples = 9"))
+    assert "no client has 10 examples" in refusal("tune", scenario, *WORDS)
