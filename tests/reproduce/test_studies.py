@@ -13,6 +13,7 @@ from tiercut.reproduce import tables
 from tiercut.reproduce.catalogue import STUDIES, choose
 from tiercut.reproduce.figures_4_to_7 import MODELS, TUNED, targets_of
 from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
+from tiercut.reproduce.rates import RATES
 from tiercut.reproduce.study import differing, read_study
 from tiercut.reproduce.trained import UNITS
 
@@ -48,27 +49,33 @@ def test_all_studies_of_a_model_train_on_the_same(model):
 
 
 @pytest.mark.parametrize("number", MODELS)
-def test_our_best_differs_in_nothing_but_intervals_and_cuts(number):
+def test_our_best_differs_in_nothing_but_its_options_and_rate(number):
     study = STUDIES[f"figure-{number}"]
     best = {
         "training.aggregator_interval": "batch",
         "training.server_interval": "batch",
+        "training.wire": "bf16",
         "plan.cuts": None,
     }
     own = study.overrides(SCENARIOS)
-    assert own["aa-best"] == best
     assert list(own) == ["dtfl", "dtfl-contended", "aa-best"]
-    assert differing(*(read_study(SCENARIOS, file) for file in (study.file, study.best))) == best
+    found = differing(*(read_study(SCENARIOS, file) for file in (study.file, study.best)))
+    assert own["aa-best"] == found
+    rate = found.pop("training.rate", None)
+    assert rate == RATES.get(study.model, {}).get("aa-hsfl-ll")
+    assert found == best
 
 
 @pytest.mark.parametrize("number", MODELS)
 def test_tuned_every_scheme_has_the_same_options(number):
     study = STUDIES[f"figure-{number}{TUNED}"]
     assert study.file == STUDIES[f"figure-{number}"].best
-    own = study.overrides(SCENARIOS)
-    assert set(own) == {"dtfl", "dtfl-contended"}
+    own, rates = study.overrides(SCENARIOS), RATES.get(study.model, {})
+    assert {name: keys.pop("training.rate") for name, keys in own.items() if rates} == rates
     depth = shipped_profile(study.model).depth
-    assert all(keys == {"plan.cuts": tuple(range(3, depth))} for keys in own.values())
+    assert {name: keys for name, keys in own.items() if keys} == dict.fromkeys(
+        ("dtfl", "dtfl-contended"), {"plan.cuts": tuple(range(3, depth))}
+    )
 
 
 def test_the_paper_s_numbers_have_a_place():

@@ -6,12 +6,15 @@ contender; tuned, all schemes have the options of our best.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tiercut.cost import scheme_named
 from tiercut.measure.results import Results
 from tiercut.models.profile import shipped_profile
 from tiercut.plan.problem import all_cuts
 from tiercut.reproduce.paper_curves import MOMENTS, TABLE_III, PrintedGain, PrintedMoment
 from tiercut.reproduce.paper_figures import TABLE_IV
+from tiercut.reproduce.rates import RATES
 from tiercut.reproduce.readings import accuracy_at, effort_to, final_accuracy, named
 from tiercut.reproduce.results import Spread
 from tiercut.reproduce.savings import RIVALS, reached_by_all, saving
@@ -25,22 +28,26 @@ SEEDS = {"alexnet": 3, "vgg11": 3, "vgg19": 1, "resnet101": 1}
 TUNED = "-tuned"
 
 METHOD = (
-    "One learning rate for all schemes, tuned for none of them alone.",
     "The fastest rival is the fastest of SFL, Multihop SFL, LocSFL, DTFL as published, and DTFL"
     " that knows that the server is shared (contended).",
     "Seconds are virtual: those of the paper's equations on its fleet. The paper's own seconds and"
     " traffic are no target; ratios are.",
 )
+ONE_RATE = "One learning rate for all schemes, tuned for none of them alone."
+OWN_RATES = (
+    "Every scheme has a learning rate of its own, the best of four with one budget for all,"
+    " measured on training examples that were kept back (`tiercut tune`)."
+)
 AS_PUBLISHED = (
     "SFL, Multihop SFL, LocSFL and AA HSFL-ll use the cuts that the paper prints.",
     "DTFL may use every cut that AA HSFL-ll can: 3 to L - 1.",
     "HSFL-ll has h, v and lambda of the paper's Table IV; AA HSFL-ll plans its own.",
-    "AA HSFL-ll, best: models on one host are averaged every batch, and every cut is open; no rival"
-    " has that here, so compare the tuned version.",
+    "AA HSFL-ll, best: models on one host are averaged every batch, activations and gradients are"
+    " sent as bf16, and every cut is open; no rival has that here, so compare the tuned version.",
 )
 ALIKE = (
-    "Every scheme averages models on one host every batch, and every cut is open to all of them;"
-    " DTFL, which would choose worse, has 3 to L - 1.",
+    "Every scheme averages models on one host every batch and sends activations and gradients as"
+    " bf16, and every cut is open to all of them; DTFL, which would choose worse, has 3 to L - 1.",
 )
 
 
@@ -75,7 +82,7 @@ def _published(number: int) -> Study:
         judge=judge,
         targets=targets_of(model),
         seeds=SEEDS[model],
-        method=(*AS_PUBLISHED, *METHOD),
+        method=(*AS_PUBLISHED, ONE_RATE, *METHOD),
         fixed=f"{printed.h},{printed.v},{printed.share:g}",
         best=f"best-{model}",
     )
@@ -87,16 +94,26 @@ def _tuned(number: int) -> Study:
         title=f"Figure {number}, tuned: {TITLES[model]} on {DATA[number]}, same options for all",
         file=f"best-{model}",
         model=model,
-        contenders=(
-            *map(Contender, ("sfl", "multihop", "locsfl")),
-            *_dtfl(model),
-            Contender(AA),
+        contenders=tuple(
+            _at_its_rate(one, model)
+            for one in (
+                *map(Contender, ("sfl", "multihop", "locsfl")),
+                *_dtfl(model),
+                Contender(AA),
+            )
         ),
         judge=judge,
         targets=targets_of(model),
         seeds=SEEDS[model],
-        method=(*ALIKE, *METHOD),
+        method=(*ALIKE, OWN_RATES if model in RATES else ONE_RATE, *METHOD),
     )
+
+
+def _at_its_rate(contender: Contender, model: str) -> Contender:
+    """The same with the learning rate that it was tuned to, where there is one."""
+    rate = RATES.get(model, {}).get(contender.name)
+    own = {} if rate is None else {"training.rate": rate}
+    return replace(contender, own={**contender.own, **own})
 
 
 def judge(results: Results, model: str) -> list[str]:

@@ -1,0 +1,10 @@
+"""The learning rates of the tuned figures: for each scheme the best of four.
+
+Found by `tiercut tune` with one budget for all, as docs/reproducing.md says, and kept in
+benchmarks/paper/rates-MODEL. Models that are not here have their scenario's rate for all schemes.
+"""
+
+from __future__ import annotations
+
+RATES: dict[str, dict[str, float]] = {}
+"""By model and scheme."""
