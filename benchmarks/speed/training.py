@@ -5,9 +5,10 @@
 
 Every line is measured here and now, on noise of the model's own input shape, batch 32, SGD with
 momentum, AA HSFL-ll at the paper's (h, v), full batches only. A step is a whole training step of
-all clients: gather, three sub-models forward and backward, update. The roof of a CPU is the rate of
-a large matrix product on its cores, measured here; of a GPU, see `Case`. Results go to
-training-cpu.json or training-cuda.json beside this file.
+all clients: gather, three sub-models forward and backward, update. On a CPU, whose speed drifts,
+the naive loop and the variants take turns, and a ratio is the median over the turns. The roof of a
+CPU is the rate of a large matrix product on its cores, measured here; of a GPU, see `Case`. Results
+go to training-cpu.json or training-cuda.json beside this file.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import json
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,9 @@ from tiercut.seeds import Seeds
 
 HERE = Path(__file__).parent
 BATCH = 32
+NAIVE_BATCHES = 2
+TURNS = 5
+"""How often the naive loop and the variants take turns on a CPU."""
 
 
 @dataclass(frozen=True)
@@ -116,52 +121,123 @@ def clean(device: torch.device) -> None:
         torch.cuda.reset_peak_memory_stats(device)
 
 
-def measure_naive(name: str, case: Case, clients: int, device: torch.device) -> dict[str, float]:
-    """Two batches per client, after one epoch of warm-up."""
-    clean(device)
-    task = make_task(name, clients, 2)
-    naive = Naive(task, case.h, case.v, device)
+def prepare_naive(name: str, case: Case, clients: int, device: torch.device) -> Callable[[], float]:
+    """The naive loop, warm: gives the seconds of a step of all clients."""
+    naive = Naive(make_task(name, clients, NAIVE_BATCHES), case.h, case.v, device)
     naive.epoch()
-    seconds = statistics.median(timed(device, naive.epoch) for _ in range(3)) / 2
-    return {"seconds": seconds, "GiB": memory(device)}
+    return lambda: timed(device, naive.epoch) / NAIVE_BATCHES
 
 
-def measure_engine(
+@dataclass
+class Prepared:
+    """An engine after its first round, which includes compiling and capturing."""
+
+    engine: Stacked
+    clients: int
+    batches: int
+    first_round: float
+
+    @property
+    def trainer(self) -> Any:
+        """The one executor."""
+        (only,) = self.engine._executors.values()
+        return only
+
+    def step(self) -> float:
+        """Seconds of a step of all clients, in a stretch of batches."""
+        present = np.ones(self.clients, dtype=np.bool_)
+        work = partial(self.trainer.train, self.engine.feed, range(self.batches), present)
+        return timed(self.engine.settings.device, work) / self.batches
+
+
+def prepare_engine(
     name: str, case: Case, clients: int, executor: str, settings: Settings, batches: int
-) -> dict[str, float]:
-    """Median over repeats of a stretch of batches; the first includes compiling and capturing."""
-    clean(settings.device)
+) -> Prepared:
     task = make_task(name, clients, batches)
     start = time.perf_counter()
     engine = Stacked(task, settings, find_executor(executor, settings, task))
     engine.run_round(everybody(task, 0, placed(clients, case)))
     _wait(settings.device)
-    first = time.perf_counter() - start
-    (trainer,) = engine._executors.values()
-    present = np.ones(clients, dtype=np.bool_)
+    return Prepared(engine, clients, batches, time.perf_counter() - start)
 
-    def stretch() -> None:
-        trainer.train(engine.feed, range(batches), present)
 
-    repeats = [timed(settings.device, stretch) / batches for _ in range(3)]
+Lines = dict[str, dict[str, float]]
+"""What was found of the naive loop and of every variant."""
+
+
+def measure_in_turns(
+    name: str, case: Case, clients: int, variants: Sequence[str], threads: int, batches: int
+) -> Lines:
+    """On a CPU: the naive loop and the variants in turn, and the median of what each turn says."""
+    device = torch.device("cpu")
+    lines: Lines = {"naive": {}}
+    steps = {"naive": prepare_naive(name, case, clients, device)}
+    for variant in variants:
+        executor, precision = variant.split()
+        settings = Settings(device, precision, threads)
+        ready = prepare_engine(name, case, clients, executor, settings, batches)
+        lines[variant] = {"first_round": ready.first_round}
+        steps[variant] = ready.step
+    turns = [{key: step() for key, step in steps.items()} for _ in range(TURNS)]
+    for key, line in lines.items():
+        ratios = [turn["naive"] / turn[key] for turn in turns]
+        line |= {
+            "seconds": statistics.median(turn[key] for turn in turns),
+            "times_naive": statistics.median(ratios),
+            "least": min(ratios),
+            "most": max(ratios),
+        }
+    return lines
+
+
+def measure_one_by_one(
+    name: str,
+    case: Case,
+    clients: int,
+    variants: Sequence[str],
+    device: torch.device,
+    threads: int,
+    batches: int,
+) -> Lines:
+    """On a GPU: one after another, so that each has the memory to itself."""
+    clean(device)
+    step = prepare_naive(name, case, clients, device)
+    seconds = statistics.median(step() for _ in range(3))
+    lines: Lines = {"naive": {"seconds": seconds, "times_naive": 1.0, "GiB": memory(device)}}
+    del step
+    for variant in variants:
+        executor, precision = variant.split()
+        settings = Settings(device, precision, threads)
+        line = measure_engine(name, case, clients, executor, settings, batches)
+        lines[variant] = {**line, "times_naive": seconds / line["seconds"]}
+    return lines
+
+
+def measure_engine(
+    name: str, case: Case, clients: int, executor: str, settings: Settings, batches: int
+) -> dict[str, float]:
+    """On a GPU: the median over repeats."""
+    clean(settings.device)
+    ready = prepare_engine(name, case, clients, executor, settings, batches)
+    repeats = [ready.step() for _ in range(3)]
+    seconds = statistics.median(repeats)
     replays = {}
-    if executor == "folded" and settings.device.type == "cuda":
-        step = trainer._step
+    if executor == "folded":
+        step = ready.trainer._step
 
         def replay() -> None:
             for _ in range(batches):
                 step()
 
         tensor_work = statistics.median(timed(settings.device, replay) for _ in range(3)) / batches
-        replays = {"other_work": 1 - tensor_work / statistics.median(repeats)}
-    whole = timed(
-        settings.device, lambda: engine.run_round(everybody(task, 1, placed(clients, case)))
-    )
+        replays = {"other_work": 1 - tensor_work / seconds}
+    task = ready.engine.task
+    again = partial(ready.engine.run_round, everybody(task, 1, placed(clients, case)))
     return {
-        "seconds": statistics.median(repeats),
-        "spread": (max(repeats) - min(repeats)) / statistics.median(repeats),
-        "first_round": first,
-        "round_per_batch": whole / batches,
+        "seconds": seconds,
+        "spread": (max(repeats) - min(repeats)) / seconds,
+        "first_round": ready.first_round,
+        "round_per_batch": timed(settings.device, again) / batches,
         **replays,
         "GiB": memory(settings.device),
     }
@@ -179,6 +255,16 @@ def measure_ceiling(precision: str) -> float:
     first, second = (torch.randn(2048, 2048).to(dtype) for _ in range(2))
     seconds = [timed(torch.device("cpu"), lambda: first @ second) for _ in range(7)]
     return 2 * 2048**3 / min(seconds[1:])
+
+
+def find_roof(
+    name: str, case: Case, clients: int, precision: str, seconds: float, on_gpu: bool
+) -> dict[str, float]:
+    """The share of what the hardware could do at best, where that is known."""
+    if not on_gpu:
+        work = 3 * trace(build_initial(name, Seeds(0))).flops.sum() * BATCH * clients
+        return {"roof": float(work / seconds / measure_ceiling(precision))}
+    return {"roof": case.roof / seconds} if precision == "bf16" else {}
 
 
 def measure_averaging(name: str, case: Case, device: torch.device) -> dict[str, float]:
@@ -236,20 +322,15 @@ def main() -> None:
         case = CASES[name]
         clients = 2 if options.quick else case.gpu_clients if on_gpu else case.cpu_clients
         batches = options.batches or (8 if on_gpu else 2)
-        lines = {"naive": measure_naive(name, case, clients, device)}
-        report(name, "naive", clients, lines["naive"], lines["naive"]["seconds"], case, on_gpu)
-        for variant in variants:
-            executor, precision = variant.split()
-            settings = Settings(device, precision, threads)
-            lines[variant] = measure_engine(name, case, clients, executor, settings, batches)
-            lines[variant]["times_naive"] = lines["naive"]["seconds"] / lines[variant]["seconds"]
-            if not on_gpu:
-                work = 3 * trace(build_initial(name, Seeds(0))).flops.sum() * BATCH * clients
-                rate = work / lines[variant]["seconds"]
-                lines[variant]["roof"] = float(rate / measure_ceiling(precision))
-            if on_gpu and precision == "bf16":
-                lines[variant]["roof"] = case.roof / lines[variant]["seconds"]
-            report(name, variant, clients, lines[variant], lines["naive"]["seconds"], case, on_gpu)
+        if on_gpu:
+            lines = measure_one_by_one(name, case, clients, variants, device, threads, batches)
+        else:
+            lines = measure_in_turns(name, case, clients, variants, threads, batches)
+        for variant, line in lines.items():
+            if variant != "naive":
+                precision = variant.split()[1]
+                line.update(find_roof(name, case, clients, precision, line["seconds"], on_gpu))
+            report(name, variant, clients, line, case)
         results["models"][name] = {"clients": clients, **lines}
     if on_gpu and not options.quick and "vgg11" in results["models"]:
         found = measure_memory("vgg11", CASES["vgg11"], Settings(device, "bf16", threads))
@@ -285,11 +366,11 @@ def table(results: dict[str, Any]) -> str:
                     variant,
                     f"{seconds * 1e3:.1f}",
                     f"{clients * BATCH / seconds:,.0f}",
-                    f"{found['naive']['seconds'] / seconds:.2f}",
+                    show_ratio(line),
                     goal if goal and variant != "naive" else "",
                     f"{line['roof']:.0%}" if "roof" in line else "",
                     f"{line['other_work']:.1%}" if "other_work" in line else "",
-                    f"{line['GiB']:.1f}" if line["GiB"] else "",
+                    f"{line['GiB']:.1f}" if "GiB" in line else "",
                     f"{line['first_round']:.1f}" if "first_round" in line else "",
                 )
                 rows.append("| " + " | ".join(map(str, cells)) + " |")
@@ -306,21 +387,21 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def report(
-    name: str,
-    variant: str,
-    clients: int,
-    found: dict[str, float],
-    naive: float,
-    case: Case,
-    on_gpu: bool,
-) -> None:
+def show_ratio(line: dict[str, float]) -> str:
+    """How many times as fast as the naive loop, with the range over turns."""
+    if line.get("least") == line.get("most"):
+        return f"{line['times_naive']:.2f}"
+    return f"{line['times_naive']:.2f} ({line['least']:.2f} to {line['most']:.2f})"
+
+
+def report(name: str, variant: str, clients: int, found: dict[str, float], case: Case) -> None:
     seconds = found["seconds"]
     line = f"{name:10} N={clients:<4} {variant:13} {seconds * 1e3:9.2f} ms/step"
-    line += f" {clients * BATCH / seconds:10.0f} samples/s  x{naive / seconds:6.2f}"
+    line += f" {clients * BATCH / seconds:10.0f} samples/s  x{found['times_naive']:6.2f}"
+    line += f" ({found['least']:.2f} to {found['most']:.2f})" if "least" in found else ""
     goal = case.goals.get(variant, case.goals.get(variant.split(maxsplit=1)[0]))
     line += f" (goal {goal:g})" if goal and variant != "naive" else ""
-    line += f"  {found['GiB']:.1f} GiB" if on_gpu else ""
+    line += f"  {found['GiB']:.1f} GiB" if "GiB" in found else ""
     line += f"  {found['roof']:.0%} of the roof" if "roof" in found else ""
     line += f"  other work {found['other_work']:.1%}" if "other_work" in found else ""
     line += f"  first round {found['first_round']:.1f} s" if "first_round" in found else ""

@@ -5,14 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from tiercut.compare import tuning
 from tiercut.measure.results import read_results
 from tiercut.measure.summary import summarise
 from tiercut.reproduce import table_iii
 from tiercut.reproduce.catalogue import STUDIES
+from tiercut.reproduce.figures_4_to_7 import MODELS
+from tiercut.reproduce.rates import RATES
 from tiercut.reproduce.results import to_document, to_markdown
+from tiercut.reproduce.study import read_study
 from tiercut.reproduce.trained import RESULTS, document_of
 
-COMMITTED = Path(__file__).parents[2] / "benchmarks" / "paper"
+ROOT = Path(__file__).parents[2]
+COMMITTED = ROOT / "benchmarks" / "paper"
 TRAINED = [name for name in STUDIES if (COMMITTED / name / "result.json").exists()]
 SMALL = 1_000_000
 """Bytes; more than this of a run does not belong into the repository."""
@@ -48,3 +53,21 @@ def test_table_iii_follows_from_the_figures():
     same = ("title", "method", "columns", "rows", "differences", "seeds")
     assert {key: old[key] for key in same} == {key: new[key] for key in same}
     assert (COMMITTED / table_iii.NAME / "README.md").read_text() == to_markdown(old)
+
+
+def tuned(model, kind):
+    """The best rates by scheme, found again from the runs; tuning.json says the same."""
+    folder = COMMITTED / f"rates-{model}" / kind
+    kept = json.loads((folder / "tuning.json").read_text())
+    rates = map(float, next(iter(kept["schemes"].values()))["accuracy"])
+    found = tuning.read_tuning(folder, list(rates))
+    assert tuning.to_document(found, kept["command"]) == kept
+    return {name: one.best for name, one in found.items()}
+
+
+@pytest.mark.parametrize("model", RATES)
+def test_rates_follow_from_their_runs(model):
+    assert tuned(model, "best") == RATES[model]
+    number = next(number for number, name in MODELS.items() if name == model)
+    scenario = read_study(ROOT / "scenarios", f"figure-{number}")
+    assert tuned(model, "published") == {"locsfl": scenario.training.rate}

@@ -77,7 +77,11 @@ class Mixing:
 
     def multiply(self, values: Tensor) -> None:
         """Average by a matrix product."""
-        values[self.rows] = (self._matrix.to(values.dtype) @ values)[self._group]
+        mean = self._matrix.to(values.dtype) @ values
+        if len(self.rows) == self.height:
+            torch.index_select(mean, 0, self._group_of_row, out=values)  # copies only once
+        else:
+            values[self.rows] = mean[self._group]
 
     def fuse(self, values: Tensor) -> None:
         """Average by a kernel."""
@@ -102,6 +106,11 @@ class Mixing:
         """The group of each of the rows."""
         sizes = self.starts.diff()
         return torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes)
+
+    @cached_property
+    def _group_of_row(self) -> Tensor:
+        """The same in the order of the rows, where all of them are in a group."""
+        return self._group[self.rows.argsort()]
 
     @cached_property
     def _matrix(self) -> Tensor:

@@ -33,7 +33,7 @@ METHOD = (
     "Seconds are virtual: those of the paper's equations on its fleet. The paper's own seconds and"
     " traffic are no target; ratios are.",
 )
-ONE_RATE = "One learning rate for all schemes, tuned for none of them alone."
+ONE_RATE = "One learning rate for all schemes; where it was tuned, then for LocSFL alone."
 OWN_RATES = (
     "Every scheme has a learning rate of its own, the best of four with one budget for all,"
     " measured on training examples that were kept back (`tiercut tune`)."

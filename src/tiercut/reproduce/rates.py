@@ -6,5 +6,14 @@ benchmarks/paper/rates-MODEL. Models that are not here have their scenario's rat
 
 from __future__ import annotations
 
-RATES: dict[str, dict[str, float]] = {}
+RATES: dict[str, dict[str, float]] = {
+    "alexnet": {
+        "sfl": 1e-3,
+        "multihop": 1e-3,
+        "locsfl": 1e-3,
+        "dtfl": 1e-3,
+        "dtfl-contended": 1e-3,
+        "aa-hsfl-ll": 1e-3,
+    }
+}
 """By model and scheme."""
