@@ -40,7 +40,7 @@ def test_every_command_runs(tmp_path, monkeypatch):
     demo.write_text(text)
     monkeypatch.chdir(tmp_path)
     commands = runnable(PAGE)
-    assert len(commands) == 5
+    assert len(commands) == 6
     for command in commands:
         result = CliRunner().invoke(app, shlex.split(command, comments=True))
         assert result.exit_code == 0, f"tiercut {command}: {result.output} {result.exception}"

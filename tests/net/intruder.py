@@ -125,9 +125,14 @@ class Intruder:
 
 
 @asynccontextmanager
-async def intruding(address, security, peer="server"):
-    """Call a node at an address, without any limits of one's own."""
+async def intruding(address, security, peer="server", *, ahead=None):
+    """Call a node at an address, without any limits of one's own.
+
+    `ahead` is how many bytes a stream takes before anybody reads them.
+    """
     own, options = security.credentials, [("grpc.max_send_message_length", -1)]
+    if ahead is not None:
+        options += [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", ahead)]
     secrets = grpc.ssl_channel_credentials(own.ca, own.key, own.certificate)
     options.append(("grpc.ssl_target_name_override", peer))
     channel = grpc.aio.secure_channel(address, secrets, options=options)

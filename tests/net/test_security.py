@@ -468,10 +468,10 @@ def test_who_asks_and_does_not_listen_is_refused(papers):
     with running(scenario(clients=4), SCHEME, security=papers, joining=False) as site:
 
         async def ask():
-            async with intruding(site.address, papers("mallory")) as intruder:
+            async with intruding(site.address, papers("mallory"), ahead=64) as intruder:
                 _, data = await intruder.join()
                 with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-                    for _ in range(100_000):
+                    for _ in range(200):
                         await data.put(probe)
                 await data.ending()
 

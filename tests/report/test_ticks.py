@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiercut.report.ticks import time_ticks
+from tiercut.report.ticks import show_tick, time_ticks
 
 
 @given(st.floats(0, 1e6), st.floats(1e-3, 1e9))
@@ -26,3 +26,18 @@ def test_steps_read_well(high, step):
 
 def test_no_time_has_one_tick():
     assert time_ticks(0.0, 0.0) == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "label"),
+    [
+        (0.0, "0"),
+        (0.2, "200 ms"),
+        (30, "30 s"),
+        (600, "10 min"),
+        (630, "10 min 30 s"),
+        (7200, "2 h"),
+    ],
+)
+def test_marks_say_no_more_than_they_must(seconds, label):
+    assert show_tick(seconds) == label

@@ -9,8 +9,9 @@ from tiercut.report.marks import COLOURS, MARKERS, NAME_ROOM, TITLE_ROOM, looks_
 from tiercut.report.plots import new_plot, save_plot
 from tiercut.report.summary import Summary
 from tiercut.report.svg import fit
+from tiercut.report.ticks import show_tick, time_ticks
 from tiercut.report.wording import percent
-from tiercut.units import show_size, show_time
+from tiercut.units import show_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +58,9 @@ def _write_axes(axes: Axes, axis: Axis) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: percent(value))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=axis == "round"))
     if axis != "round":
-        show = show_time if axis == "seconds" else show_size
         axes.set_xlim(left=0)
-        axes.xaxis.set_major_formatter(lambda value, _: show(value) if value else "0")
+    if axis == "bytes":
+        axes.xaxis.set_major_formatter(lambda value, _: show_size(value) if value else "0")
+    if axis == "seconds":
+        axes.set_xticks(time_ticks(0.0, axes.get_xlim()[1]))
+        axes.xaxis.set_major_formatter(lambda value, _: show_tick(value))

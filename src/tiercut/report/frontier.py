@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tiercut.errors import InputError
 from tiercut.report.plots import new_plot, save_plot
 from tiercut.report.svg import PALETTE
-from tiercut.report.ticks import time_ticks
-from tiercut.units import show_size, show_time
+from tiercut.report.ticks import show_tick, time_ticks
+from tiercut.units import show_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def _set_scales(axes: Axes) -> None:
     """Axes with room around the points, marked in units that people read."""
     axes.margins(0.12)
     axes.set_xticks(time_ticks(max(0.0, axes.get_xlim()[0]), axes.get_xlim()[1], most=6))
-    axes.xaxis.set_major_formatter(lambda seconds, _: show_time(seconds))
+    axes.xaxis.set_major_formatter(lambda seconds, _: show_tick(seconds))
     axes.yaxis.set_major_formatter(lambda size, _: show_size(size))
 
 

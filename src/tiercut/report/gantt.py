@@ -18,7 +18,7 @@ from tiercut.fleet import Fleet
 from tiercut.report.lanes import Lane, Row, choose_nodes, home, is_drawn, lay_out, row_key
 from tiercut.report.looks import BUSY_LOOKS, MARGIN, WIDTH, legend, look_of
 from tiercut.report.svg import BOLD, Markup, document, fit, tag, text_width, together, words
-from tiercut.report.ticks import time_ticks
+from tiercut.report.ticks import show_tick, time_ticks
 from tiercut.units import show_throughput, show_time
 
 STRIP = Row(70.0, 20.0)
@@ -181,7 +181,7 @@ class _Picture:
         yield _line(MARGIN / 2, self.bottom, WIDTH - MARGIN / 2, self.bottom)
         for time in time_ticks(0.0, self.end):
             x = self.x(time)
-            label = show_time(time) if time else "0"
+            label = show_tick(time)
             anchor = "end" if x + text_width(label, 11) / 2 > WIDTH else "middle"
             yield _line(x, STRIP.top - 4, x, self.bottom + 5)
             yield words(x, self.bottom + 19, label, look="muted", anchor=anchor)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from itertools import chain, count
 
+from tiercut.units import show_time
+
 _CLOCK_STEPS = (15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 
 
@@ -14,6 +16,11 @@ def time_ticks(low: float, high: float, most: int = 8) -> list[float]:
         return [low]
     step = _step((high - low) / most)
     return [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def show_tick(seconds: float) -> str:
+    """A moment on an axis: 0, 30 s, 10 min, 2 h."""
+    return show_time(seconds).removesuffix(" 00 s").removesuffix(" 00 min") if seconds else "0"
 
 
 def _step(least: float) -> float:
