@@ -6,6 +6,7 @@
     check       what would stop a comparison later stops it before anything is trained
     runs        the runs, one after another or on a cluster; the summary after each
     watcher     who is told how the runs get on
+    tuning      a learning rate for every scheme, from comparisons at several
     messenger   what happens in a run, told from where it is trained
 
 What the runs came to is measured by tiercut.measure. docs/comparing.md is the page for users.

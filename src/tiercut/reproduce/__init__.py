@@ -16,6 +16,7 @@ With training:
 
     study            who is compared, on which scenario
     contenders       variants of schemes under names of their own
+    rates            the learning rates that schemes were tuned to
     figure_2 ...     one module per kind of study, with what it makes of the results
     readings         what is read off the runs of a contender
     savings          what a contender saves over the best rival
