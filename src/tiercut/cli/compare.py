@@ -41,6 +41,9 @@ SchemesOption = Annotated[
         "--schemes", help="Names by commas [sfl,multihop,locsfl,dtfl,aa-hsfl-ll]; own ones too."
     ),
 ]
+SeedsOption = Annotated[
+    str, typer.Option("--seeds", help="How many, from the scenario's on; or a list: 0,5,7.")
+]
 FixedOption = Annotated[
     str | None,
     typer.Option("--hsfl-ll", help="Its h, v and lambda, such as 3,8,20%; or aa: as AA's."),
@@ -53,9 +56,7 @@ def compare(
         Path, typer.Option("--output", "-o", help="Folder of the comparison; it goes on there.")
     ],
     schemes: SchemesOption = None,
-    seeds: Annotated[
-        str, typer.Option("--seeds", help="How many, from the scenario's on; or a list: 0,5,7.")
-    ] = "3",
+    seeds: SeedsOption = "3",
     rounds: Annotated[int | None, typer.Option("--rounds", help="How many rounds.")] = None,
     own: Annotated[
         list[str] | None,

@@ -8,11 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiercut.cli.compare import FixedOption, SchemesOption, describe, saying_how_to_go_on
+from tiercut.cli.compare import (
+    FixedOption,
+    SchemesOption,
+    SeedsOption,
+    describe,
+    saying_how_to_go_on,
+)
 from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption
 from tiercut.cli.progress import counting
-from tiercut.cli.train import DeviceOption, ExecutorOption, PrecisionOption, ThreadsOption
+from tiercut.cli.train import (
+    DeviceOption,
+    ExecutorOption,
+    PrecisionOption,
+    ThreadsOption,
+    cluster_for,
+)
 from tiercut.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,9 +42,7 @@ def tune(
         str, typer.Option("--rates", help="Learning rates to try, by commas.")
     ] = "1e-4,3e-4,1e-3,3e-3",
     schemes: SchemesOption = None,
-    seeds: Annotated[
-        str, typer.Option("--seeds", help="How many, from the scenario's on; or a list: 0,5,7.")
-    ] = "1",
+    seeds: SeedsOption = "1",
     rounds: Annotated[int | None, typer.Option("--rounds", help="How many rounds each.")] = None,
     own: Annotated[
         list[str] | None,
@@ -56,7 +66,7 @@ def tune(
     engine = {"executor": executor, "device": device, "precision": precision, "threads": threads}
     wanted = describe(scenario, schemes, seeds, own, fixed, data_dir, rounds=rounds, engine=engine)
     tried, command = trials(wanted, parse_rates(rates)), ["tiercut", *sys.argv[1:]]
-    with saying_how_to_go_on():
+    with saying_how_to_go_on(), cluster_for(wanted.scenario.engine):
         _train(tried, output, command)
     found = read_tuning(output, tried)
     document = to_document(found, command)
@@ -83,7 +93,7 @@ def _train(tried: Mapping[float, Trial], output: Path, command: list[str]) -> No
             for rate, trial in tried.items()
         }
     for rate, trial in tried.items():
-        typer.echo(f"rate {rate:g}", err=True)
+        typer.echo(f"rate {rate}", err=True)
         with watching_runs() as watcher:
             run_comparison(
                 trial,
@@ -114,13 +124,13 @@ def _show(found: Mapping[str, Found]) -> None:
     table = Table(title="accuracy on examples kept back, %")
     table.add_column("scheme")
     for rate in rates:
-        table.add_column(f"{rate:g}", justify="right")
+        table.add_column(str(rate), justify="right")
     for one in found.values():
         cells = [_cell(value, best=rate == one.best) for rate, value in one.accuracy.items()]
         table.add_row(escape(one.title), *cells)
     Console().print(table)
     best = {name: one.best for name, one in found.items()}
-    words = " ".join(f"--override {name}:training.rate={rate:g}" for name, rate in best.items())
+    words = " ".join(f"--override {name}:training.rate={rate}" for name, rate in best.items())
     typer.echo(f"compare with {words}")
     edge = [name for name, one in found.items() if one.is_at_the_edge]
     if edge and len(rates) > 1:

@@ -21,7 +21,7 @@ from tiercut.errors import InputError
 from tiercut.measure.results import Results, read_results
 from tiercut.probe.held_out import give_up, without
 from tiercut.train.overrides import override
-from tiercut.train.setting import Setting
+from tiercut.train.setting import Setting, sizes_of
 
 RATE = "training.rate"
 GIVEN_UP = 10
@@ -54,7 +54,7 @@ def hold_out(setting: Setting) -> Setting:
         setting,
         task=replace(task, shards=shards),
         test=replace(seen, images=seen.images[chosen], labels=seen.labels[chosen]),
-        fleet=replace(setting.fleet, examples=np.array([len(shard) for shard in shards])),
+        fleet=replace(setting.fleet, examples=sizes_of(shards)),
     )
 
 
@@ -78,7 +78,7 @@ def trials(comparison: Comparison, rates: Sequence[float]) -> dict[float, Trial]
 
 def folder_at(folder: Path, rate: float) -> Path:
     """Where the comparison at a rate is."""
-    return folder / f"rate-{rate:g}"
+    return folder / f"rate-{rate}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def to_document(found: dict[str, Found], command: Sequence[str]) -> dict[str, An
         "command": list(command),
         "schemes": {
             name: {
-                "accuracy": {f"{rate:g}": value for rate, value in one.accuracy.items()},
+                "accuracy": {str(rate): value for rate, value in one.accuracy.items()},
                 "rate": one.best,
             }
             for name, one in found.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -73,7 +74,7 @@ def build_setting(
     data = load(scenario.data, data_dir, progress)
     fleet = build_fleet(scenario.fleet, seeds)
     shards = partition(data.train.labels, fleet.examples, scenario.data, seeds)
-    fleet = replace(fleet, examples=_sizes(shards))
+    fleet = replace(fleet, examples=sizes_of(shards))
     check_events(scenario.events, fleet, seeds)
     task = Task(
         **agreed_terms(scenario, chosen, data),
@@ -150,7 +151,8 @@ def _as_known(plan: PlanFile, scheme: Scheme) -> PlanFile:
     return plan.model_copy(update={"scheme": known_as(scheme.cost)})
 
 
-def _sizes(shards: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+def sizes_of(shards: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """How many examples each client has."""
     return np.array([len(shard) for shard in shards], dtype=np.int64)
 
 
