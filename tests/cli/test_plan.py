@@ -42,7 +42,7 @@ CARRIED = (
     "activations_to_server",
     "gradients_from_server",
 )
-TWO_TIERS = ("sfl", "locsfl", "dtfl", "dtfl-contended")
+TWO_TIERS = ("sfl", "locsfl", "locsfl-lean", "dtfl", "dtfl-contended")
 EXACT = 2e-6
 """Small fleets are solved to within this share of a round."""
 

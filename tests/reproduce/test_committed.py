@@ -8,8 +8,7 @@ import pytest
 from tiercut.compare import tuning
 from tiercut.measure.results import read_results
 from tiercut.measure.summary import summarise
-from tiercut.reproduce import table_iii
-from tiercut.reproduce.catalogue import STUDIES
+from tiercut.reproduce.catalogue import FROM_STUDIES, STUDIES
 from tiercut.reproduce.figures_4_to_7 import MODELS
 from tiercut.reproduce.rates import RATES
 from tiercut.reproduce.results import to_document, to_markdown
@@ -44,15 +43,13 @@ def test_only_small_files_of_the_runs_are_kept(name):
         assert path.stat().st_size < SMALL, path
 
 
-@pytest.mark.skipif(
-    not (COMMITTED / table_iii.NAME).exists(), reason="no figure has been trained yet"
-)
-def test_table_iii_follows_from_the_figures():
-    old = written(table_iii.NAME)
-    new = json.loads(json.dumps(to_document(table_iii.make(COMMITTED), old["command"])))
+@pytest.mark.parametrize("name", FROM_STUDIES)
+def test_a_table_of_gains_follows_from_the_figures(name):
+    old = written(name)
+    new = json.loads(json.dumps(to_document(FROM_STUDIES[name](COMMITTED), old["command"])))
     same = ("title", "method", "columns", "rows", "differences", "seeds")
     assert {key: old[key] for key in same} == {key: new[key] for key in same}
-    assert (COMMITTED / table_iii.NAME / "README.md").read_text() == to_markdown(old)
+    assert (COMMITTED / name / "README.md").read_text() == to_markdown(old)
 
 
 def tuned(model, kind):

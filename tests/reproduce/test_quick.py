@@ -109,6 +109,8 @@ def test_every_contender_of_a_figure_gets_through(tmp_path):
 def test_tuned_and_swept_studies_get_through(tmp_path):
     assert reproduce("figure-4", tmp_path, "--quick", "--tuned", "--rounds", "1").exit_code == 0
     assert (tmp_path / "figure-4-tuned" / "README.md").exists()
+    assert reproduce("figure-4-lean", tmp_path, "--quick", "--rounds", "1").exit_code == 0
+    assert (tmp_path / "figure-4-lean" / "README.md").exists()
     assert reproduce("figure-2-vgg11", tmp_path, "--quick", "--rounds", "1").exit_code == 0
     document = json.loads((tmp_path / "figure-2-vgg11" / "result.json").read_text())
     assert document["columns"][2:] == ["v = 2", "v = 3", "v = 5"]  # the small model has no more
@@ -145,7 +147,7 @@ def test_without_a_gpu_all_makes_what_runs_there_are(few, tmp_path, no_training)
     write_study(STUDIES["figure-5"], tmp_path / "figure-5", {"sfl": {0: [0.1, 0.2, 0.3]}})
     result = reproduce("all", tmp_path)
     assert result.exit_code == 0, result.output
-    assert list(json.loads(result.stdout)) == ["figure-5", "table-iii"]
+    assert list(json.loads(result.stdout)) == ["figure-5", "table-iii", "gains"]
     assert "skipped figure-8: it needs training, and there is no GPU here" in result.stderr
 
 

@@ -12,6 +12,7 @@ from tiercut.models.profile import shipped_profile
 from tiercut.reproduce import tables
 from tiercut.reproduce.catalogue import STUDIES, choose
 from tiercut.reproduce.figures_4_to_7 import MODELS, TUNED, targets_of
+from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
 from tiercut.reproduce.rates import RATES
 from tiercut.reproduce.study import differing, read_study
@@ -80,6 +81,17 @@ def test_tuned_every_scheme_has_the_same_options(number):
     assert others == {"dtfl": cuts, "dtfl-contended": cuts}
 
 
+@pytest.mark.parametrize("number", MODELS)
+def test_lean_is_our_best_with_fewer_bytes(number):
+    study = STUDIES[f"figure-{number}{LEAN}"]
+    best, lean = (read_study(SCENARIOS, f"{kind}-{study.model}") for kind in ("best", "lean"))
+    assert differing(best, lean) == {"training.wire": "int8", "plan.solver": "lean"}
+    own, rates = study.overrides(SCENARIOS), RATES.get(study.model, {})
+    assert own["locsfl"].pop("plan.solver") == "locsfl-lean"
+    rate = {"training.rate": rates["locsfl"]} if rates else {}
+    assert own["locsfl"] == own.get("aa-hsfl-ll", {}) == rate
+
+
 def test_the_paper_s_numbers_have_a_place():
     for name, printed in PRINTED.items():
         study = STUDIES[name]
@@ -112,12 +124,13 @@ def test_names_stand_for_tables_studies_or_all():
     assert choose("table-ix").tables == {"table-ix": tables.TABLES["table-ix"]}
     assert list(choose("figure-2").studies) == ["figure-2-alexnet", "figure-2-vgg11"]
     assert list(choose("table-vi").studies) == ["table-vi-vgg11", "table-vi-resnet101"]
-    assert choose("table-iii").gains
+    assert list(choose("table-iii").from_studies) == ["table-iii"]
+    assert list(choose("figure-5-lean").studies) == ["figure-5-lean"]
     assert list(choose("figure-5", tuned=True).studies) == ["figure-5-tuned"]
     everything = choose("all")
     assert everything.tables == tables.TABLES
-    assert everything.gains
-    assert not [name for name in everything.studies if name.endswith(TUNED)]
+    assert list(everything.from_studies) == ["table-iii", "gains"]
+    assert not [name for name in everything.studies if name.endswith((TUNED, LEAN))]
 
 
 def test_unknown_names_get_the_nearest_one():

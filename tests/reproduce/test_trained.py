@@ -5,7 +5,7 @@ import pytest
 from tests.measure.instances import PLAN
 from tests.reproduce.instances import HERE, write_study
 from tiercut.errors import InputError
-from tiercut.reproduce import table_iii
+from tiercut.reproduce import gains, table_iii
 from tiercut.reproduce.catalogue import STUDIES
 from tiercut.reproduce.results import Spread, to_markdown
 from tiercut.reproduce.trained import document_of, tabulate
@@ -214,3 +214,50 @@ def test_table_iii_is_made_from_the_figures_that_are_there(tmp_path):
 def test_table_iii_without_any_figure_says_what_to_do(tmp_path):
     with pytest.raises(InputError, match=r"no runs of Figures 4 to 7.*reproduce figure-4"):
         table_iii.make(tmp_path)
+
+
+def test_lean_tells_the_traffic_of_both(tmp_path):
+    curves = {"locsfl": {0: FAST}, "aa-hsfl-ll": {0: [0.5, 0.66, 0.74]}}
+    table = make("figure-5-lean", tmp_path, curves, seconds={"locsfl": 3.0})
+    assert table.differences == (
+        "At 65 %: AA HSFL-ll has sent 20 GB and LocSFL has sent 3 GB.",
+        "At 70 %: AA HSFL-ll has sent 30 GB and LocSFL has sent 6 GB.",
+        "At 75 %: AA HSFL-ll does not get there from every seed and LocSFL has sent 6 GB.",
+    )
+
+
+def test_gains_take_the_best_of_ours_and_of_the_rivals(tmp_path):
+    """A round takes as many gigabytes as seconds here, and the target is reached in the second."""
+    clocks = {
+        "figure-5": {"sfl": 10.0, "dtfl": 8.0, "aa-hsfl-ll": 6.0, "aa-best": 4.0},
+        "figure-5-tuned": {"sfl": 5.0, "locsfl": 7.0, "aa-hsfl-ll": 4.0},
+        "figure-5-lean": {"locsfl": 2.0, "aa-hsfl-ll": 3.0},
+    }
+    write_study(
+        STUDIES["figure-5"],
+        tmp_path / "figure-5",
+        {name: {0: SLOW} for name in clocks["figure-5"]},
+        seconds=clocks["figure-5"],
+    )
+    alone = gains.make(tmp_path)
+    assert alone.rows[0][4:] == (25.0, 50.0, "DTFL", None, None)
+    assert alone.differences[0].startswith("AlexNet is missing")
+    assert alone.differences[1].startswith("VGG-11 is not compared with rivals at their best")
+    for name in ("figure-5-tuned", "figure-5-lean"):
+        curves = {one: {0: SLOW} for one in clocks[name]}
+        write_study(STUDIES[name], tmp_path / name, curves, seconds=clocks[name])
+    table = gains.make(tmp_path)
+    assert table.rows[0] == ("VGG-11", 65.0, "delay", 35.0, 25.0, 62.5, "DTFL", -50.0, "LocSFL")
+    assert table.rows[1][2:4] == ("traffic", 37.5)
+    assert [row[4:] for row in table.rows[4:]] == [table.rows[0][4:]] * 2
+    assert len(table.differences) == 3
+
+
+def test_gains_that_nobody_reached_are_left_open(tmp_path):
+    write_study(STUDIES["figure-5"], tmp_path / "figure-5", {"sfl": {0: [0.1, 0.2, 0.3]}})
+    assert {row[4:] for row in gains.make(tmp_path).rows} == {(None,) * 5}
+
+
+def test_gains_without_any_figure_say_what_to_do(tmp_path):
+    with pytest.raises(InputError, match=r"no runs of Figures 4 to 7.*reproduce figure-4"):
+        gains.make(tmp_path)

@@ -57,7 +57,6 @@ def reproduce(
     """
     from tiercut.cli.study import Terms, make_study
     from tiercut.documents import to_json
-    from tiercut.reproduce import table_iii
     from tiercut.reproduce.catalogue import ALL, choose
     from tiercut.reproduce.quick import label
     from tiercut.reproduce.results import to_document
@@ -86,10 +85,10 @@ def reproduce(
             made = make_study(key, study, terms)
             kept.add(key, made.document)
             failures += made.failures
-    if choice.gains:
-        with _skipping(table_iii.NAME, everything=name == ALL):
-            table = table_iii.make(output)
-            kept.add(table_iii.NAME, to_document(label(table) if quick else table, command))
+    for key, make_from in choice.from_studies.items():
+        with _skipping(key, everything=name == ALL):
+            table = make_from(output)
+            kept.add(key, to_document(label(table) if quick else table, command))
     if json:
         deliver(to_json(kept.documents), None)
     if failures:

@@ -9,6 +9,7 @@ paper         the paper's Algorithm 2, repaired; paper_literal: as printed
 greedy_scan   every h, v and number of aggregators, with greedy assignment
 greedy        the greedy assignment that these share; candidates: the fastest of many plans
 brute         every plan there is; the judge in tests
+lean          the fewest bytes of a round
 rivals        how SFL, LocSFL, Multihop, DTFL and HSFL-ll would decide
 fewest        fewer aggregators at almost the same delay
 pareto        the frontier over delay, bytes and number of aggregators

@@ -46,6 +46,8 @@ SOLVERS = {
     "dtfl-contended": Entry(
         "rivals", "dtfl_contended", "dtfl", "DTFL knowing the server is shared"
     ),
+    "lean": Entry("lean", "three_tiers", "aa-hsfl-ll", "the fewest bytes of a round"),
+    "locsfl-lean": Entry("lean", "single_cut", "locsfl", "LocSFL at its cut with the fewest bytes"),
     "hsfl-ll": Entry("rivals", "hsfl", "hsfl-ll", "HSFL-ll with h, v and lambda given"),
 }
 

@@ -18,12 +18,14 @@ With training:
     contenders       variants of schemes under names of their own
     rates            the learning rates that schemes were tuned to
     figure_2 ...     one module per kind of study, with what it makes of the results
+    lean             figures 4 to 7 with the fewest bytes
     readings         what is read off the runs of a contender
     savings          what a contender saves over the best rival
     stand            whether all runs are there
     runs             training them: the only module that needs torch, imported when it does
     trained          the table of a study, from the folder of its runs
     table_iii        Table III, from the runs of several studies
+    gains            what our options reach against rivals as published and at their best
     quick            a study in seconds
 
 `tiercut reproduce` is the command; docs/reproducing.md is the page for users.

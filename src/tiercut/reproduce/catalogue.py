@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from tiercut.errors import InputError, nearest
 from tiercut.reproduce import (
     figure_2,
     figures_4_to_7,
     figures_8_and_9,
+    gains,
+    lean,
     table_iii,
     table_vi,
     tables,
 )
 from tiercut.reproduce.figures_4_to_7 import TUNED
+from tiercut.reproduce.lean import LEAN
+from tiercut.reproduce.results import Table
 from tiercut.reproduce.study import Study
 from tiercut.reproduce.tables import Maker
 
@@ -21,10 +27,18 @@ ALL = "all"
 STUDIES: dict[str, Study] = {
     **figure_2.STUDIES,
     **figures_4_to_7.STUDIES,
+    **lean.STUDIES,
     **figures_8_and_9.STUDIES,
     **table_vi.STUDIES,
 }
 """What needs training."""
+FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
+    table_iii.NAME: table_iii.make,
+    gains.NAME: gains.make,
+}
+"""What is made from the folder of studies."""
+BEYOND = (TUNED, LEAN)
+"""How versions of figures end that the paper does not have."""
 PARTS = ("figure-2", "table-vi")
 """Names that stand for a study of each of several models."""
 
@@ -36,19 +50,18 @@ class Choice:
     tables: dict[str, Maker]
     """Planned, not trained."""
     studies: dict[str, Study]
-    gains: bool
-    """Table III, which is made from studies."""
+    from_studies: dict[str, Callable[[Path], Table]]
 
 
 def choose(name: str, *, tuned: bool = False) -> Choice:
     """What is called `name`, or everything; of figures, the version with tuned rivals if asked."""
     if tuned:
-        return Choice({}, {_tuned(name): STUDIES[_tuned(name)]}, gains=False)
+        return Choice({}, {_tuned(name): STUDIES[_tuned(name)]}, {})
     if name == ALL:
-        usual = {key: study for key, study in STUDIES.items() if not key.endswith(TUNED)}
-        return Choice(tables.TABLES, usual, gains=True)
+        usual = {key: study for key, study in STUDIES.items() if not key.endswith(BEYOND)}
+        return Choice(tables.TABLES, usual, FROM_STUDIES)
     parts = [key for key in STUDIES if name in PARTS and key.startswith(f"{name}-")]
-    known = [*tables.TABLES, table_iii.NAME, *PARTS, *STUDIES, ALL]
+    known = [*tables.TABLES, *FROM_STUDIES, *PARTS, *STUDIES, ALL]
     if name not in known:
         raise InputError(
             f"there is no table or figure {name!r}{nearest(name, known)}; expected one of"
@@ -57,7 +70,7 @@ def choose(name: str, *, tuned: bool = False) -> Choice:
     return Choice(
         {key: make for key, make in tables.TABLES.items() if key == name},
         {key: study for key, study in STUDIES.items() if key == name or key in parts},
-        gains=name == table_iii.NAME,
+        {key: make for key, make in FROM_STUDIES.items() if key == name},
     )
 
 

@@ -95,7 +95,7 @@ def _tuned(number: int) -> Study:
         file=f"best-{model}",
         model=model,
         contenders=tuple(
-            _at_its_rate(one, model)
+            at_its_rate(one, model)
             for one in (
                 *map(Contender, ("sfl", "multihop", "locsfl")),
                 *_dtfl(model),
@@ -109,7 +109,7 @@ def _tuned(number: int) -> Study:
     )
 
 
-def _at_its_rate(contender: Contender, model: str) -> Contender:
+def at_its_rate(contender: Contender, model: str) -> Contender:
     """The same with the learning rate that it was tuned to, where there is one."""
     rate = RATES.get(model, {}).get(contender.name)
     own = {} if rate is None else {"training.rate": rate}

@@ -14,6 +14,14 @@ RATES: dict[str, dict[str, float]] = {
         "dtfl": 1e-3,
         "dtfl-contended": 1e-3,
         "aa-hsfl-ll": 1e-3,
-    }
+    },
+    "vgg11": {
+        "sfl": 3e-4,
+        "multihop": 3e-4,
+        "locsfl": 3e-4,
+        "dtfl": 3e-4,
+        "dtfl-contended": 3e-4,
+        "aa-hsfl-ll": 3e-4,
+    },
 }
 """By model and scheme."""

@@ -26,37 +26,48 @@ class Saving:
     """Against the rival with the least traffic."""
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What it took to reach an accuracy, on the mean over the seeds."""
+
+    delay: float
+    """Seconds."""
+    traffic: float
+    """Bytes."""
+
+
 def saving(results: Results, ours: str, target: float) -> Saving | None:
     """None where not all seeds of `ours`, or of any rival, reach the target."""
-    mine = _costs(results, ours, target)
-    rivals = {
-        name: costs for name in RIVALS if (costs := _costs(results, name, target)) is not None
-    }
+    mine = cost_to(results, ours, target)
+    rivals = {name: cost for name in RIVALS if (cost := cost_to(results, name, target)) is not None}
     if mine is None or not rivals:
         return None
-    fastest = min(rivals, key=lambda name: rivals[name][0])
-    least = min(size for _, size in rivals.values())
+    fastest = min(rivals, key=lambda name: rivals[name].delay)
+    least = min(cost.traffic for cost in rivals.values())
     return Saving(
         results.manifest.titles[fastest],
-        _percent(mine[0], rivals[fastest][0]),
-        _percent(mine[1], rivals[fastest][1]),
-        _percent(mine[1], least),
+        percent_saved(mine.delay, rivals[fastest].delay),
+        percent_saved(mine.traffic, rivals[fastest].traffic),
+        percent_saved(mine.traffic, least),
     )
 
 
 def reached_by_all(results: Results, name: str, target: float) -> bool:
     """Whether every seed of a contender reaches the target."""
-    return _costs(results, name, target) is not None
+    return cost_to(results, name, target) is not None
 
 
-def _costs(results: Results, name: str, target: float) -> tuple[float, float] | None:
-    """Mean seconds and bytes to a target."""
+def cost_to(results: Results, name: str, target: float) -> Cost | None:
+    """What a contender needs to a target; None where a seed does not reach it."""
     contender = named(results, name)
     reach = None if contender is None else find_reach(contender, target)
     if reach is None or not reach.by_all:
         return None
-    return fmean(point.seconds for point in reach.points), fmean(p.bytes for p in reach.points)
+    return Cost(
+        fmean(point.seconds for point in reach.points), fmean(p.bytes for p in reach.points)
+    )
 
 
-def _percent(mine: float, theirs: float) -> float:
+def percent_saved(mine: float, theirs: float) -> float:
+    """How much less is needed, in percent; negative where it is more."""
     return 100 * (1 - mine / theirs)

@@ -5,25 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from tiercut.errors import InputError
-from tiercut.measure.manifest import manifest_path
-from tiercut.measure.results import Results, read_results
+from tiercut.measure.results import Results
 from tiercut.reproduce.figures_4_to_7 import AA, BEST, MODELS, judge, targets_of
 from tiercut.reproduce.paper_curves import TABLE_III
 from tiercut.reproduce.results import Cell, Table
 from tiercut.reproduce.savings import saving
 from tiercut.reproduce.settings import TITLES
-from tiercut.reproduce.trained import RESULTS
+from tiercut.reproduce.trained import read_runs
 
 NAME = "table-iii"
 
 
 def make(output: Path) -> Table:
     """The table, for those of the figures whose runs are in `output`."""
-    folders = {number: output / f"figure-{number}" / RESULTS for number in MODELS}
     found = {
-        number: read_results(folder)
-        for number, folder in folders.items()
-        if manifest_path(folder).exists()
+        number: results
+        for number in MODELS
+        if (results := read_runs(output / f"figure-{number}")) is not None
     }
     if not found:
         raise InputError(

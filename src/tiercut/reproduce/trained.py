@@ -13,6 +13,7 @@ from typing import Any
 from tiercut.documents import read_json
 from tiercut.errors import InputError
 from tiercut.measure.decision import Decision
+from tiercut.measure.manifest import manifest_path
 from tiercut.measure.results import Contender, Results, read_results
 from tiercut.reproduce.paper_curves import PRINTED, Row
 from tiercut.reproduce.readings import GIGABYTE, effort_to, final_accuracy
@@ -32,6 +33,12 @@ DECISIONS: dict[str, Callable[[Decision], float | str | None]] = {
     "seconds per round": lambda decision: decision.round_seconds,
     "GB per round": lambda decision: decision.bytes.total / GIGABYTE,
 }
+
+
+def read_runs(folder: Path) -> Results | None:
+    """The runs in the folder of a study, where there are any."""
+    results = folder / RESULTS
+    return read_results(results) if manifest_path(results).exists() else None
 
 
 def document_of(study: Study, name: str, folder: Path) -> dict[str, Any]:

@@ -1,0 +1,162 @@
+"""What our options reach at the accuracies of Table III: the least delay and the least traffic.
+
+Against rivals as published (Figures 4 to 7) and against rivals at their best (the tuned and the
+lean versions of these figures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tiercut.errors import InputError
+from tiercut.measure.results import Results
+from tiercut.reproduce.figures_4_to_7 import AA, BEST, MODELS, TUNED, targets_of
+from tiercut.reproduce.lean import LEAN
+from tiercut.reproduce.paper_curves import TABLE_III
+from tiercut.reproduce.results import Cell, Table
+from tiercut.reproduce.savings import RIVALS, Cost, cost_to, percent_saved
+from tiercut.reproduce.settings import TITLES
+from tiercut.reproduce.trained import read_runs
+
+NAME = "gains"
+METHOD = (
+    "Made from the runs of Figures 4 to 7 and of their tuned and lean versions; trains nothing.",
+    "Of ours the one with the least delay, or the least traffic, at that accuracy is taken: AA"
+    " HSFL-ll, AA HSFL-ll with our options (best), or with the fewest bytes (lean).",
+    "As published, the rivals are those of the figure; at their best, those of the tuned and the"
+    " lean version, with the same options as ours.",
+    "The rival is the one with the least delay, or the least traffic, which may be two.",
+    "A gain is there only where every seed of both reached the accuracy; a negative one is a loss.",
+)
+COLUMNS = (
+    "model",
+    "accuracy (%)",
+    "gain in",
+    "paper (%)",
+    "AA HSFL-ll over rivals as published (%)",
+    "ours over rivals as published (%)",
+    "rival",
+    "ours over rivals at their best (%)",
+    "rival at its best",
+)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A contender's way to an accuracy."""
+
+    title: str
+    cost: Cost
+
+
+@dataclass(frozen=True, eq=False)
+class _Figure:
+    """The versions of one figure that have runs."""
+
+    number: int
+    folder: Path
+
+    @property
+    def model(self) -> str:
+        return MODELS[self.number]
+
+    @cached_property
+    def published(self) -> Results | None:
+        return read_runs(self.folder / f"figure-{self.number}")
+
+    @cached_property
+    def beyond(self) -> tuple[Results, ...]:
+        """Tuned and lean, where both are there: with one of them rivals are not at their best."""
+        folders = [self.folder / f"figure-{self.number}{version}" for version in (TUNED, LEAN)]
+        found = [results for folder in folders if (results := read_runs(folder)) is not None]
+        return tuple(found) if len(found) == len(folders) else ()
+
+
+def make(output: Path) -> Table:
+    """The table, for those of the figures whose runs are in `output`."""
+    figures = [_Figure(number, output) for number in MODELS]
+    known = [one for one in figures if one.published is not None]
+    if not known:
+        raise InputError(
+            f"{output}: there are no runs of Figures 4 to 7, which the gains are made from; train"
+            f" them with `tiercut reproduce figure-4` and so on"
+        )
+    return Table(
+        title="Gains: as published, and with every rival at its best",
+        method=METHOD,
+        columns=COLUMNS,
+        rows=tuple(row for figure in known for row in _rows(figure)),
+        differences=tuple(_missing(figures)),
+        seeds=tuple(
+            sorted({s for one in known if one.published for s in one.published.manifest.seeds})
+        ),
+    )
+
+
+def _rows(figure: _Figure) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    assert figure.published is not None
+    for target in targets_of(figure.model):
+        printed = TABLE_III[figure.model, target]
+        published = _ways([figure.published], RIVALS, target)
+        at_best = _ways(figure.beyond, RIVALS, target)
+        as_printed = _ways([figure.published], [AA], target)
+        ours = _ways([figure.published, *figure.beyond], [AA, BEST], target)
+        for what, paper in (("delay", printed.delay), ("traffic", printed.overhead)):
+            rows.append(
+                (
+                    TITLES[figure.model],
+                    100 * target,
+                    what,
+                    paper,
+                    _gain(as_printed, published, what),
+                    _gain(ours, published, what),
+                    _title(published, what),
+                    _gain(ours, at_best, what),
+                    _title(at_best, what),
+                )
+            )
+    return rows
+
+
+def _ways(folders: Iterable[Results], names: Iterable[str], target: float) -> list[_Way]:
+    return [
+        _Way(results.manifest.titles[name], cost)
+        for results in folders
+        for name in names
+        if (cost := cost_to(results, name, target)) is not None
+    ]
+
+
+def _least(ways: list[_Way], what: str) -> _Way | None:
+    return min(ways, key=lambda way: getattr(way.cost, what), default=None)
+
+
+def _gain(ours: list[_Way], theirs: list[_Way], what: str) -> float | None:
+    mine, rival = _least(ours, what), _least(theirs, what)
+    if mine is None or rival is None:
+        return None
+    return percent_saved(getattr(mine.cost, what), getattr(rival.cost, what))
+
+
+def _title(ways: list[_Way], what: str) -> str | None:
+    least = _least(ways, what)
+    return None if least is None else least.title
+
+
+def _missing(figures: Iterable[_Figure]) -> list[str]:
+    sentences = []
+    for figure in figures:
+        title = TITLES[figure.model]
+        if figure.published is None:
+            sentences.append(f"{title} is missing: no `tiercut reproduce figure-{figure.number}`.")
+        elif not figure.beyond:
+            sentences.append(
+                f"{title} is not compared with rivals at their best: that needs both"
+                f" `tiercut reproduce figure-{figure.number}{TUNED}` and"
+                f" `tiercut reproduce figure-{figure.number}{LEAN}`."
+            )
+    return sentences
