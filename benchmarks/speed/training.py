@@ -223,11 +223,11 @@ def measure_engine(
     seconds = statistics.median(repeats)
     replays = {}
     if executor == "folded":
-        step = ready.trainer._step
+        course = ready.trainer._course._step
 
         def replay() -> None:
             for _ in range(batches):
-                step()
+                course.run()
 
         tensor_work = statistics.median(timed(settings.device, replay) for _ in range(3)) / batches
         replays = {"other_work": 1 - tensor_work / seconds}

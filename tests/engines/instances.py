@@ -65,7 +65,15 @@ def residual():
     ]
 
 
+def dropping():
+    """Convolutions and dropout of the kind that folds, no BatchNorm."""
+    *first, third, fourth, last = plain()
+    return [*first, nn.Sequential(*third[:2], nn.Dropout(0.2)), fourth, last]
+
+
 FAMILIES = {"plain": plain, "normed": normed, "residual": residual}
+FOLDING = {"dropping": dropping, "normed": normed, "residual": residual}
+"""The like, of which the executor `folded` knows every layer."""
 
 
 def task(scheme="aa-hsfl-ll", family="plain", sizes=RAGGED, intervals=(None, None), **changes):
@@ -73,7 +81,8 @@ def task(scheme="aa-hsfl-ll", family="plain", sizes=RAGGED, intervals=(None, Non
     values = {"batch": 4, "epochs": 2, "seeds": Seeds(3), "optimiser": Optimiser("sgd", 0.05)}
     values |= changes
     with seeded(1):
-        model = LayeredModel.from_modules(FAMILIES[family](), name=family, input_shape=(2, 6, 6))
+        modules = (FAMILIES | FOLDING)[family]()
+        model = LayeredModel.from_modules(modules, name=family, input_shape=(2, 6, 6))
     rng = np.random.default_rng(0)
     total = sum(sizes)
     examples = Examples(

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from tests.engines.instances import FAMILIES, distance, reference, task, whole
-from tiercut.engines.build import cannot_fold
+from tests.engines.instances import FAMILIES, FOLDING, distance, reference, task, whole
+from tiercut.cost import Placement
 from tiercut.engines.executor import Settings
+from tiercut.engines.folded import unsupported
 from tiercut.engines.folded.precision import PRECISIONS, Precision
 from tiercut.engines.folding import Folded
 from tiercut.engines.graph import Graph
@@ -20,7 +21,7 @@ EXECUTORS = {"graph": Graph, "folded": Folded}
 
 def on_gpu(work, executor, precision="fp64"):
     """The engine on the GPU; a task that `folded` does not take is no test of it."""
-    if executor == "folded" and (obstacle := cannot_fold(work, precision)):
+    if executor == "folded" and (obstacle := unsupported(work.model.layers)):
         pytest.skip(obstacle)
     return Stacked(work, Settings(torch.device("cuda"), precision), EXECUTORS[executor])
 
@@ -29,10 +30,11 @@ def weights(engine):
     return {key: value.cpu() for key, value in engine.weights().items()}
 
 
-def assert_trained_alike(judge, fast, work, loss, weight):
+def assert_trained_alike(judge, fast, work, loss, weight, where=None):
     """The loss and the weights after two rounds differ by so little."""
     for index in range(2):
-        expected, found = (engine.run_round(whole(work, index)) for engine in (judge, fast))
+        plan = whole(work, index, where)
+        expected, found = (engine.run_round(plan) for engine in (judge, fast))
     assert found.samples == expected.samples
     assert found.loss == pytest.approx(expected.loss, rel=loss)
     assert distance(weights(fast), judge.weights()) < weight
@@ -49,34 +51,53 @@ def test_they_train_as_the_reference(scheme, intervals, family, optimiser, execu
     assert_trained_alike(reference(work), on_gpu(work, executor), work, 1e-6, weight)
 
 
+@pytest.mark.parametrize("optimiser", OPTIMISERS, ids=lambda o: o.kind)
+@pytest.mark.parametrize("family", FOLDING)
+@pytest.mark.parametrize("cuts", [(1, 3, 1, 3, 1), (4, 2, 2, 1, 4)], ids=str)
+def test_clients_of_several_cuts_share_as_the_reference(cuts, family, optimiser):
+    work = task("dtfl", family, intervals=(None, "batch"), optimiser=optimiser)
+    weight, where = 1e-4 if optimiser.kind == "adam" else 1e-8, Placement.two_tiers(cuts)
+    assert_trained_alike(reference(work), on_gpu(work, "folded"), work, 1e-6, weight, where)
+
+
 # In bf16, small parameters of tiny layers are off by more than their own size: the loss must do.
 @pytest.mark.parametrize(
     ("precision", "loss", "weight"), [("exact", 1e-3, 1e-2), ("bf16", 0.02, float("inf"))]
 )
 @pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
-@pytest.mark.parametrize("family", ["normed", "residual"])
+@pytest.mark.parametrize("family", FOLDING)
+@pytest.mark.parametrize("scheme", ["dtfl", "aa-hsfl-ll"])
 def test_the_kernels_train_almost_as_the_reference(
-    family, intervals, precision, loss, weight, monkeypatch
+    scheme, family, intervals, precision, loss, weight, monkeypatch
 ):
     monkeypatch.setitem(PRECISIONS, "exact", Precision(torch.float32, kernels=True))
-    work = task("aa-hsfl-ll", family, intervals=intervals)
+    wire = "bf16" if precision == "bf16" else "fp32"
+    work = task(scheme, family, intervals=intervals, wire=wire)
     assert_trained_alike(reference(work), on_gpu(work, "folded", precision), work, loss, weight)
 
 
 # A value between two steps of int8 may be rounded to the other one.
 @pytest.mark.parametrize(("wire", "weight"), [("bf16", 1e-8), ("int8", 1e-2)])
 @pytest.mark.parametrize("scheme", ["sfl", "aa-hsfl-ll"])
-def test_what_travels_is_rounded_as_by_the_reference(scheme, wire, weight):
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_what_travels_is_rounded_as_by_the_reference(executor, scheme, wire, weight):
     work = task(scheme, "normed", wire=wire)
-    assert_trained_alike(reference(work), on_gpu(work, "graph"), work, weight / 10, weight)
+    assert_trained_alike(reference(work), on_gpu(work, executor), work, weight / 10, weight)
+
+
+@pytest.mark.parametrize("scheme", ["sfl", "aa-hsfl-ll"])
+def test_the_kernels_train_with_int8_between_the_tiers(scheme):
+    work = task(scheme, "residual", wire="int8")
+    assert_trained_alike(reference(work), on_gpu(work, "folded", "bf16"), work, 0.05, float("inf"))
 
 
 @pytest.mark.parametrize(
     ("executor", "precision"), [("graph", "fp32"), ("graph", "bf16"), ("folded", "bf16")]
 )
 @pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
-def test_a_state_goes_on_and_two_runs_agree_to_the_last_bit(executor, precision, intervals):
-    work = task("aa-hsfl-ll", "normed", intervals=intervals, optimiser=OPTIMISERS[1])
+@pytest.mark.parametrize("scheme", ["dtfl", "aa-hsfl-ll"])
+def test_a_state_goes_on_and_two_runs_agree_to_the_last_bit(scheme, executor, precision, intervals):
+    work = task(scheme, "normed", intervals=intervals, optimiser=OPTIMISERS[1])
     first, second, third = (on_gpu(work, executor, precision) for _ in range(3))
     for engine in (first, second):
         engine.run_round(whole(work, 0))

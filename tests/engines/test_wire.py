@@ -3,9 +3,12 @@
 import pytest
 import torch
 
-from tests.engines.instances import distance, placement, reference, stacked, task, whole
+from tests.engines.instances import distance, placement, reference, settings, stacked, task, whole
 from tiercut.cost import Workload, round_bytes
-from tiercut.engines.build import cannot_fold
+from tiercut.engines.folded import Travel
+from tiercut.engines.folding import Folded
+from tiercut.engines.stacked import Stacked
+from tiercut.engines.tiers import Tiers
 from tiercut.engines.wire import carried, send, size_on_wire
 from tiercut.fleet import sample_fleet
 from tiercut.models.trace import trace
@@ -68,7 +71,25 @@ def test_the_bytes_are_those_of_the_traffic_model(wire, value, sample):
     assert sent["gradients server aggregator"] == expected.gradients_from_server
 
 
-def test_the_fast_path_takes_what_it_rounds_to_anyway():
-    assert cannot_fold(task(family="normed", wire="bf16"), "bf16") is None
-    assert "does not round to bf16" in cannot_fold(task(family="normed", wire="bf16"), "fp32")
-    assert "does not round to int8" in cannot_fold(task(family="normed", wire="int8"), "bf16")
+@pytest.mark.parametrize("wire", ["bf16", "int8"])
+@pytest.mark.parametrize("family", ["normed", "residual"])
+@pytest.mark.parametrize("scheme", SHIPPED)
+def test_the_fast_path_rounds_as_the_reference(scheme, family, wire):
+    work = task(scheme, family, wire=wire)
+    judge, fast = reference(work), Stacked(work, settings(), Folded)
+    for index in range(2):
+        expected, found = (engine.run_round(whole(work, index)) for engine in (judge, fast))
+    assert found.loss == pytest.approx(expected.loss, rel=1e-9)
+    assert distance(fast.weights(), judge.weights()) < 1e-9
+
+
+def test_what_is_trained_in_bf16_need_not_be_rounded_to_it():
+    """Nothing then stands between two layers."""
+    for wire, stands in (("bf16", False), ("int8", True)):
+        work = task("multihop", "normed", wire=wire)
+        engine = Stacked(work, settings(precision="bf16"), Folded)
+        engine.arrange(Tiers(work, whole(work, 0)))
+        engine.begin()
+        (folded,) = engine._running
+        (chain,) = folded._lane.step.chains
+        assert any(isinstance(layer, Travel) for layer in chain.module) is stands

@@ -16,7 +16,6 @@ from tiercut.engines.task import Brief, OnEpoch, Round, State, Task, Trained, qu
 from tiercut.engines.threads import Threads
 from tiercut.errors import InputError, MissingError
 from tiercut.scenario import EngineSection
-from tiercut.schemes import Part
 
 
 class Engine(Protocol):
@@ -90,24 +89,13 @@ def find_executor(name: str, settings: Settings, task: Brief) -> Factory:
     if name == "threads":
         return Threads
     if name == "folded":
-        obstacle = cannot_fold(task, settings.precision)
-        if obstacle is None:
-            from tiercut.engines.folding import Folded
+        from tiercut.engines.folded import unsupported
+        from tiercut.engines.folding import Folded
 
+        obstacle = unsupported(task.model.layers)
+        if obstacle is None:
             return Folded
         warnings.warn(f"{obstacle}; training with executor graph instead", stacklevel=2)
     from tiercut.engines.graph import Graph
 
     return Graph
-
-
-def cannot_fold(task: Brief, precision: str) -> str | None:
-    """Why the fast path does not take a task, in a few words."""
-    from tiercut.engines.folded import unsupported
-
-    # Training in bf16 computes nothing that a bf16 wire could not carry.
-    if task.wire not in ("fp32", precision):
-        return f"the fast path does not round to {task.wire} between the tiers"
-    if "batch" in map(task.scheme.interval, Part) and task.scheme.cost.cut_per_client:
-        return "the fast path shares a model every batch only among clients with one cut layer"
-    return unsupported(task.model.layers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import torch
@@ -71,11 +71,24 @@ class Stepwise(Executor, Protocol):
         """Step the own layers (None) or some shared ones of these rows."""
 
 
+class Joint(Executor, Protocol):
+    """An executor that averages shared gradients itself, with those of other buckets too."""
+
+    def train_with(
+        self,
+        others: Sequence[Self],
+        feed: Feed,
+        batches: range,
+        present: Sequence[NDArray[np.bool_]],
+    ) -> None:
+        """Train this bucket and others as one; `present` has the rows of each, its own first."""
+
+
 class Factory(Protocol):
     """Makes an executor for a bucket; `gradients` has a stack for every shared parameter."""
 
     shares: bool
-    """Whether its executors average shared gradients themselves; if not, they are `Stepwise`."""
+    """Whether its executors average shared gradients themselves: `Joint`, else `Stepwise`."""
     channels_last: bool
     """Whether it wants every row of convolution weights with its channels last in memory."""
 

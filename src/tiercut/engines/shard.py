@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tiercut.engines.chains import build_chains
 from tiercut.engines.cores import spread
-from tiercut.engines.executor import Bucket, Executor, Factory, Settings, Stepwise
+from tiercut.engines.executor import Bucket, Executor, Factory, Joint, Settings, Stepwise
 from tiercut.engines.feed import Feed
 from tiercut.engines.layout import weighted_sum
 from tiercut.engines.mean import Mean
@@ -90,12 +90,16 @@ class Shard:
                 self._average(self._tiers.due(mine.stop, self.feed.batches), here)
 
     def _run(self, batches: range, here: Present) -> None:
-        if self._tiers.shared and not self._factory.shares:
+        own = [_own(executor, here) for executor in self._running]
+        if not self._tiers.shared:
+            for executor, rows in zip(self._running, own, strict=True):
+                executor.train(self.feed, batches, rows)
+        elif self._factory.shares:
+            first, *others = cast(list[Joint], self._running)
+            first.train_with(others, self.feed, batches, own)
+        else:
             for batch in batches:
                 self._run_shared(batch, here)
-        else:
-            for executor in self._running:
-                executor.train(self.feed, batches, _own(executor, here))
 
     def _run_shared(self, batch: int, here: Present) -> None:
         """One batch where hosts have one model for several clients: a barrier before the update."""

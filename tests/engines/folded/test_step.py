@@ -7,7 +7,7 @@ import torch
 
 from tests.engines.folded.loop import Clients
 from tests.engines.folded.nets import NETS
-from tiercut.engines.folded import Clock, FoldedStep, Sharing, fold
+from tiercut.engines.folded import Clock, FoldedStep, Together, fold
 from tiercut.engines.optimiser import Optimiser
 
 OPTIMISERS = {
@@ -18,7 +18,7 @@ OPTIMISERS = {
 RAGGED = [[4, 2, 0], [4, 4, 3], [0, 3, 4]]
 
 
-def pair(net, optimiser, precision, dtype, sharing=None):
+def pair(net, optimiser, precision, dtype):
     """A loop of clients and a folded step from the same state."""
     build, shape, tap = NETS[net]
     chains = build()
@@ -28,9 +28,8 @@ def pair(net, optimiser, precision, dtype, sharing=None):
     ]
     clock = Clock(clients.keys, clients.steps)
     step = FoldedStep(
-        stacks, optimiser, image_shape=shape, batch=4, precision=precision, tap=tap, clock=clock,
-        sharing=sharing,
-    )  # fmt: skip
+        stacks, optimiser, image_shape=shape, batch=4, precision=precision, tap=tap, clock=clock
+    )
     return clients, stacks, step, shape
 
 
@@ -94,14 +93,15 @@ def test_shared_gradients_are_what_updates():
     torch.manual_seed(5)
     spec = OPTIMISERS["momentum"]
     layers = {name for chain in NETS["normed"][0]() for name, _ in chain.named_children()}
-    together = Sharing({layer: torch.zeros(3, dtype=torch.int64) for layer in layers})
-    _, stacks, step, shape = pair("normed", spec, "fp64", torch.float64, sharing=together)
+    _, stacks, step, shape = pair("normed", spec, "fp64", torch.float64)
+    together = Together([step], [{layer: torch.zeros(3, dtype=torch.int64) for layer in layers}])
     for chain in stacks:
         for value in chain.parameters.values():
             value.copy_(value[:1].expand_as(value).clone())
     step.refresh()
     images = torch.randn(3, 4, *shape, dtype=torch.float64)
-    step(fold(images), torch.randint(0, 5, (3, 4)), torch.tensor([4, 4, 4]))
+    step.fill(fold(images), torch.randint(0, 5, (3, 4)), torch.tensor([4, 4, 4]))
+    together.run()
     for chain in stacks:
         for value in chain.parameters.values():
             assert torch.equal(value[0], value[1])

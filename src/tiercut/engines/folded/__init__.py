@@ -1,12 +1,14 @@
 """The fast path: N replicas in one step, clients folded into channels.
 
-`unsupported` says which layer of a model it does not know; `FoldedStep` trains the others.
+`unsupported` says which layer of a model it does not know; `FoldedStep` trains the others, and
+`Together` those of several steps that clients share.
 """
 
 from tiercut.engines.folded.chain import Chain, Clock
 from tiercut.engines.folded.plan import unsupported
-from tiercut.engines.folded.sharing import Sharing
 from tiercut.engines.folded.step import FoldedStep
 from tiercut.engines.folded.stock import fold
+from tiercut.engines.folded.together import Together
+from tiercut.engines.folded.travel import Travel
 
-__all__ = ["Chain", "Clock", "FoldedStep", "Sharing", "fold", "unsupported"]
+__all__ = ["Chain", "Clock", "FoldedStep", "Together", "Travel", "fold", "unsupported"]

@@ -21,6 +21,7 @@ from tiercut.engines.folded.instructions import (
     Dropout,
     Flatten,
     Instruction,
+    Journey,
     MaxPool,
     Tail,
 )
@@ -63,8 +64,15 @@ class Runner:
     """Runs one chain forward; keeps the bf16 shadows of the weights that products read."""
 
     def __init__(
-        self, chain: Chain, precision: Precision, clock: Clock | None, tap: int | None = None
+        self,
+        chain: Chain,
+        precision: Precision,
+        clock: Clock | None,
+        tap: int | None,
+        *,
+        images: bool,
     ) -> None:
+        """Prepare a chain that is tapped after so many layers; it reads `images` or activations."""
         self.chain, self.precision, self.clock = chain, precision, clock
         self.plan = plan(chain.module, tap)
         self.leaves = {
@@ -73,8 +81,10 @@ class Runner:
         self.unrolled = {
             f"{step.layer}.weight"
             for step in self.plan.instructions
-            if isinstance(step, Convolve) and self._unrolls(step)
+            if images and isinstance(step, Convolve) and self._unrolls(step)
         }
+        """Weights of few channels. Activations are never unrolled, so that a layer's gradient lies
+        in one order wherever the model is cut."""
         self.shadows: dict[str, Tensor] = {}
         if precision.kernels:
             for step in self.plan.instructions:
@@ -149,6 +159,9 @@ class Runner:
                 if self.precision.kernels:
                     return flatten(inputs[0])
                 return stock.flatten(inputs[0])
+            case Journey():
+                travelled: Tensor = self.chain.module.get_submodule(step.layer)(inputs[0])
+                return travelled
             case Dropout():
                 return inputs[0] * self._mask(step, inputs[0])
         raise AssertionError(step)

@@ -70,6 +70,13 @@ class Dropout(Instruction):
 
 
 @dataclass(frozen=True)
+class Journey(Instruction):
+    """Activations travel, as the module called `layer` says."""
+
+    layer: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """Instructions in order; `result` is the chain's output, `tap` what the next chain reads."""
 

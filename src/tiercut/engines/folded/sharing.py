@@ -1,62 +1,89 @@
 """Layers that several clients train as one model: one gradient, one step, one set of statistics.
 
-Clients in one group of a layer are on one host. A group's gradient is the mean over all its samples
-of the batch; everybody in it takes the same step, also those who have no samples left. Groups are
-fixed, sizes are not, so that a captured step serves every batch.
+Clients in one group of a layer are on one host; they may be in several steps, since a host may
+serve clients of several cuts. A group's gradient is the mean over all its samples of the batch;
+everybody in it takes the same step, also those who have no samples left. Groups are fixed, sizes
+are not, so that a captured step serves every batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 
 import torch
 from torch import Tensor
 
+Parts = Mapping[int, Tensor]
+"""What each step that is concerned, by its number, has of one parameter or buffer: `[N, ...]`."""
+
 
 class Sharing:
-    """For every shared layer the group of each client, `[N]`, counted from 0."""
+    """For every step and layer that it shares the group of each client, `[N]`.
 
-    def __init__(self, groups: Mapping[str, Tensor]) -> None:
-        self._group = dict(groups)
-        self._members = {
-            layer: group == torch.arange(int(group.max()) + 1, device=group.device).unsqueeze(1)
-            for layer, group in groups.items()
+    Groups of a layer are counted from 0, over all steps.
+    """
+
+    def __init__(self, groups: Sequence[Mapping[str, Tensor]]) -> None:
+        self._group = {
+            layer: {n: each[layer] for n, each in enumerate(groups) if layer in each}
+            for layer in {layer: None for each in groups for layer in each}
         }
+        self._members = {layer: _members(parts) for layer, parts in self._group.items()}
 
-    def covers(self, name: str) -> bool:
-        """Whether a parameter or buffer belongs to a shared layer."""
-        return _layer(name) in self._group
+    def covers(self, step: int, name: str) -> bool:
+        """Whether a parameter or buffer belongs to a layer that clients of this step share."""
+        return step in self._group.get(_layer(name), {})
 
-    def prepare(self, sizes: Tensor, dtype: torch.dtype) -> None:
+    def prepare(self, sizes: Sequence[Tensor], dtype: torch.dtype) -> None:
         """Weigh every client by its samples in this batch."""
-        self._shares, self._moving = {}, {}
-        for layer, members in self._members.items():
-            weights = members * sizes.to(dtype)
+        self._shares: dict[str, dict[int, Tensor]] = {}
+        self._moving: dict[str, dict[int, Tensor]] = {}
+        for layer, group in self._group.items():
+            weights = self._members[layer] * torch.cat([sizes[n] for n in group]).to(dtype)
             total = weights.sum(1, keepdim=True)
-            self._shares[layer] = weights / total.clamp(min=1)
-            self._moving[layer] = total.flatten()[self._group[layer]].to(sizes.dtype)
+            shares = (weights / total.clamp(min=1)).split([len(sizes[n]) for n in group], dim=1)
+            self._shares[layer] = dict(zip(group, shares, strict=True))
+            samples = total.flatten().to(sizes[0].dtype)
+            self._moving[layer] = {n: samples[numbers] for n, numbers in group.items()}
 
-    def moving(self, name: str) -> Tensor:
-        """Samples in each client's group, `[N]`: who has none stays as it is."""
-        return self._moving[_layer(name)]
+    def moving(self, step: int, name: str) -> Tensor:
+        """Samples in the group of each client of a step, `[N]`: who has none stays as it is."""
+        return self._moving[_layer(name)][step]
 
-    def mean(self, name: str, values: Tensor) -> Tensor:
-        """Every client's group mean of `[N, ...]` values, weighted by samples."""
-        layer = _layer(name)
-        means = self._shares[layer].to(values.dtype) @ values.reshape(len(values), -1)
-        return means[self._group[layer]].view(values.shape)
+    def means(self, name: str, parts: Parts) -> Iterator[tuple[int, Tensor]]:
+        """Every client's group mean, weighted by samples, step by step.
+
+        A group's clients must all be in `parts`; other groups' need not.
+        """
+        shares, group = self._shares[_layer(name)], self._group[_layer(name)]
+        sums = (shares[n].to(part.dtype) @ part.flatten(1) for n, part in parts.items())
+        means = reduce(torch.add, sums)
+        for n, part in parts.items():
+            yield n, means[group[n]].view(part.shape)
 
     @torch.no_grad()
-    def spread(self, buffers: Iterable[tuple[str, Tensor]]) -> None:
+    def spread(self, name: str, parts: Parts) -> None:
         """Average statistics as each client left them; counters take the largest of the group."""
-        for name, values in buffers:
-            if values.is_floating_point():
-                mean = self.mean(name, values)
-            else:
-                members = self._members[_layer(name)]
-                mean = torch.where(members, values, 0).amax(1)[self._group[_layer(name)]]
-            moving = self.moving(name).view(-1, *[1] * (values.dim() - 1)) > 0
+        counts = not next(iter(parts.values())).is_floating_point()
+        for n, mean in self._largest(name, parts) if counts else self.means(name, parts):
+            values = parts[n]
+            moving = self.moving(n, name).view(-1, *[1] * (values.dim() - 1)) > 0
             values.copy_(torch.where(moving, mean, values))
+
+    def _largest(self, name: str, parts: Parts) -> Iterator[tuple[int, Tensor]]:
+        """Every client's group maximum of counters, `[N]`."""
+        group = self._group[_layer(name)]
+        values = torch.cat([parts[n] if n in parts else torch.zeros_like(group[n]) for n in group])
+        largest = torch.where(self._members[_layer(name)], values, 0).amax(1)
+        for n in parts:
+            yield n, largest[group[n]]
+
+
+def _members(group: Parts) -> Tensor:
+    """Who is in each group, `[groups, N]`, steps side by side."""
+    numbers = torch.cat(list(group.values()))
+    return numbers == torch.arange(int(numbers.max()) + 1, device=numbers.device).unsqueeze(1)
 
 
 def _layer(name: str) -> str:

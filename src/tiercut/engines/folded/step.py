@@ -7,22 +7,22 @@ gives every client exactly its own gradient.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from tiercut.engines.folded import stock
+from tiercut.engines.folded.capture import Captured
 from tiercut.engines.folded.chain import Chain, Clock, Runner
-from tiercut.engines.folded.launch import compiling
 from tiercut.engines.folded.precision import PRECISIONS, rounding
-from tiercut.engines.folded.sharing import Sharing
+from tiercut.engines.folded.travel import arrived
 from tiercut.engines.folded.update import debias, update_fused, update_stock
 from tiercut.engines.optimiser import Optimiser
+from tiercut.scenario import Wire
 
 
-class FoldedStep:
+class FoldedStep(Captured):
     """A step over fixed buffers: fill `images`, `labels` and `sizes`, then call it.
 
     Attributes:
@@ -44,19 +44,21 @@ class FoldedStep:
         precision: str = "bf16",
         tap: int | None = None,
         clock: Clock | None = None,
-        sharing: Sharing | None = None,
+        wire: Wire = "fp32",
     ) -> None:
         """Prepare a step of one chain, or of two of which the second reads the first's `tap`.
 
-        `tap` counts the first chain's layers that the second stands on.
+        `tap` counts the first chain's layers that the second stands on; what it reads of them has
+        travelled by `wire`.
         """
         some = next(iter(chains[0].parameters.values()))
         count, device = some.shape[0], some.device
+        self.chains, self.optimiser, self._wire = chains, optimiser, wire
         self.precision = PRECISIONS[precision]
-        self.optimiser, self._sharing = optimiser, sharing
         taps = (tap, *[None] * (len(chains) - 1))
         self._runners = [
-            Runner(chain, self.precision, clock, at) for chain, at in zip(chains, taps, strict=True)
+            Runner(chain, self.precision, clock, at, images=position == 0)
+            for position, (chain, at) in enumerate(zip(chains, taps, strict=True))
         ]
         channels, height, width = (*image_shape, 1, 1)[:3]
         shape = (batch, height, width, count, channels)
@@ -70,7 +72,7 @@ class FoldedStep:
         unique = {steps.data_ptr(): (name, steps) for name, steps in counts}
         self._counted = [name for name, _ in unique.values()]
         self._counts = [steps for _, steps in unique.values()]
-        self._graph: torch.cuda.CUDAGraph | None = None
+        super().__init__([self.sizes], kernels=self.precision.kernels)
 
     def __call__(
         self,
@@ -79,80 +81,82 @@ class FoldedStep:
         sizes: Tensor | None = None,
     ) -> None:
         """Train on the buffers, after copying what is given into them."""
+        self.fill(images, labels, sizes)
+        self.run()
+
+    def fill(self, images: Tensor | None, labels: Tensor | None, sizes: Tensor | None) -> None:
+        """Copy what is given into the buffers."""
         given = ((self.images, images), (self.labels, labels), (self.sizes, sizes))
         for buffer, values in given:
             if values is not None and values is not buffer:
                 buffer.copy_(values)
-        if self._graph is None:
-            self._run()
-        else:  # pragma: no cover (needs a GPU)
-            self._graph.replay()
 
     def refresh(self) -> None:
         """Call this after changing parameters from outside, such as by averaging them."""
         for runner in self._runners:
             runner.refresh()
 
-    def capture(self) -> None:  # pragma: no cover (needs a GPU)
-        """Record the step as one CUDA graph, to be replayed by every later call.
-
-        Compiling and warming up run on a batch of no samples, which changes nothing.
-        """
-        self.compile()
-        kept = self.sizes.clone()
-        self.sizes.zero_()
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            self._run()
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self._run()
-        self._graph = graph
-        self.sizes.copy_(kept)
-
-    def compile(self) -> None:  # pragma: no cover (needs a GPU)
-        """Compile all kernels in parallel; without this each waits for the one before it."""
-        if self.precision.kernels:
-            kept = self.sizes.clone()
-            self.sizes.zero_()
-            with compiling(os.cpu_count() or 1):
-                self._run()
-            self.sizes.copy_(kept)
-
     def _run(self) -> None:
-        divisors: dict[int, Tensor] = {}
-        if self.optimiser.kind == "adam":
-            all_divisors = debias(torch.stack(self._counts), self.rate.dtype)
-            divisors = {
-                steps.data_ptr(): each
-                for steps, each in zip(self._counts, all_divisors, strict=True)
-            }
-        values = self.images
-        if self._sharing is not None:
-            self._sharing.prepare(self.sizes, self.rate.dtype)
+        divisors, values = self.divisors(), self.images
+        for position in range(len(self.chains)):
+            gradients, values = self.learn(position, values)
+            for name, gradient in gradients.items():
+                self.update(position, name, gradient, self.sizes, divisors)
+        self.count(lambda _: self.sizes)
+
+    # The parts of a step, for those who wait for others between gradients and updates.
+
+    def divisors(self) -> dict[int, Tensor]:
+        """What Adam divides its moments by in this step, for every counter of steps."""
+        if self.optimiser.kind != "adam":
+            return {}
+        all_divisors = debias(torch.stack(self._counts), self.rate.dtype)
+        return {
+            steps.data_ptr(): each for steps, each in zip(self._counts, all_divisors, strict=True)
+        }
+
+    def learn(self, position: int, values: Tensor) -> tuple[dict[str, Tensor], Tensor]:
+        """Every client's gradients in one chain, as `update` takes them, and the next one's input.
+
+        A parameter's gradient lies in the order of its shadow, if it has one.
+        """
+        runner = self._runners[position]
         with rounding(self.precision):
-            for position, runner in enumerate(self._runners):
-                gradients, tap = self._gradients(position, runner, values)
-                for name, gradient in gradients.items():
-                    self._update(runner, name, gradient, divisors)
-                if tap is not None:
-                    values = tap.detach()
-        if self._sharing is not None:
-            for runner in self._runners:
-                buffers = runner.chain.buffers.items()
-                self._sharing.spread((k, v) for k, v in buffers if self._sharing.covers(k))
+            gradients, tap = self._gradients(position, runner, values)
+        for name, gradient in gradients.items():
+            order = runner.packed(name, gradient) if name in runner.shadows else gradient
+            gradients[name] = order.contiguous()
+        return gradients, values if tap is None else arrived(tap.detach(), self._wire)
+
+    def update(
+        self,
+        position: int,
+        name: str,
+        gradient: Tensor,
+        moving: Tensor,
+        divisors: dict[int, Tensor],
+    ) -> None:
+        """One step of a parameter, for the clients that are `moving`: where it is not 0, `[N]`."""
+        runner, chain = self._runners[position], self.chains[position]
+        moments = [chain.moments[moment][name] for moment in self.optimiser.moments]
+        divisor = divisors[chain.steps[name].data_ptr()] if divisors else None
+        parameter = chain.parameters[name]
+        if not self.precision.kernels:
+            update_stock(parameter, gradient, moments, divisor, moving, self.rate, self.optimiser)
+            return
+        shadow = runner.shadows.get(name)
+        update_fused(
+            parameter, gradient, moments, divisor, shadow, moving, self.rate, self.optimiser
+        )
+
+    def count(self, moving: Callable[[str], Tensor]) -> None:
+        """Count the step for every parameter, for the clients that moved in it."""
         if self._counts:
             like = self._counts[0].dtype
-            steps = [(self._moving(name) > 0).to(like) for name in self._counted]
-            torch._foreach_add_(self._counts, steps)
-
-    def _moving(self, name: str) -> Tensor:
-        """Whom an update of this parameter moves: clients with samples here or on their host."""
-        if self._sharing is not None and self._sharing.covers(name):
-            return self._sharing.moving(name)
-        return self.sizes
+            those = [moving(name) for name in self._counted]
+            # Most parameters move the same clients: what is compared once need not be again.
+            moved = {id(each): (each > 0).to(like) for each in {id(t): t for t in those}.values()}
+            torch._foreach_add_(self._counts, [moved[id(each)] for each in those])
 
     def _gradients(
         self, position: int, runner: Runner, values: Tensor
@@ -165,23 +169,3 @@ class FoldedStep:
         names = list(runner.leaves)
         gradients = torch.autograd.grad(total, [runner.leaves[name] for name in names])
         return dict(zip(names, gradients, strict=True)), tap
-
-    def _update(
-        self, runner: Runner, name: str, gradient: Tensor, divisors: dict[int, Tensor]
-    ) -> None:
-        chain = runner.chain
-        moments = [chain.moments[moment][name] for moment in self.optimiser.moments]
-        divisor = divisors[chain.steps[name].data_ptr()] if divisors else None
-        parameter, moving = chain.parameters[name], self._moving(name)
-        shadow = runner.shadows.get(name)
-        if shadow is not None:
-            gradient = runner.packed(name, gradient)
-        gradient = gradient.contiguous()
-        if self._sharing is not None and self._sharing.covers(name):
-            gradient = self._sharing.mean(name, gradient)
-        if not self.precision.kernels:
-            update_stock(parameter, gradient, moments, divisor, moving, self.rate, self.optimiser)
-            return
-        update_fused(
-            parameter, gradient, moments, divisor, shadow, moving, self.rate, self.optimiser
-        )

@@ -21,9 +21,11 @@ from tiercut.engines.folded.instructions import (
     Dropout,
     Flatten,
     Instruction,
+    Journey,
     MaxPool,
     Tail,
 )
+from tiercut.engines.folded.travel import Travel
 from tiercut.errors import InputError
 
 
@@ -69,13 +71,15 @@ _LEAVES = (
     nn.ReLU,
     nn.Dropout,
     nn.Identity,
+    Travel,
 )
 
 
 class _Tracer(fx.Tracer):
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         # Containers and a user's own modules are walked through; all of torch's others are leaves.
-        return type(m).__module__.startswith("torch.nn") and not isinstance(m, nn.Sequential)
+        known = type(m).__module__.startswith("torch.nn") and not isinstance(m, nn.Sequential)
+        return known or isinstance(m, Travel)
 
 
 class _Reader:
@@ -144,6 +148,8 @@ class _Reader:
             case nn.Dropout() if module.p > 0:
                 rank, p = self.ranks[source], module.p
                 return self._emit(lambda out: Dropout((source,), out, layer, p), rank)
+            case Travel():
+                return self._emit(lambda out: Journey((source,), out, layer), self.ranks[source])
         return source
 
     def _expect(self, source: int, layer: str, rank: int) -> None:
