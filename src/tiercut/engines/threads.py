@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tiercut.engines.convolution import leave_padding_out
 from tiercut.engines.cores import spread
 from tiercut.engines.executor import Bucket, Settings
 from tiercut.engines.feed import Feed
@@ -27,6 +28,7 @@ class Threads:
     def __init__(self, bucket: Bucket, settings: Settings, gradients: dict[str, Tensor]) -> None:
         self.bucket, self._threads = bucket, settings.threads
         prototypes = prototypes_of(bucket)
+        leave_padding_out(prototypes)
         self.rows = [
             Row(bucket, row, prototypes, gradients, settings.autocast)
             for row in range(bucket.first, bucket.last)
