@@ -27,7 +27,7 @@ from torch.nn import functional
 from torch.profiler import ProfilerActivity
 from torch.profiler import profile as recording
 
-from tiercut.engines.folded import Chain, Clock, FoldedStep, convolution
+from tiercut.engines.folded import Chain, Clock, FoldedStep, Together, convolution
 from tiercut.engines.folded.blocks import Blocks
 from tiercut.engines.folded.geometry import Geometry
 from tiercut.engines.folded.launch import compiling
@@ -123,7 +123,8 @@ def chains(step: FoldedStep) -> list[Chain]:
 def gradients(step: FoldedStep) -> dict[str, Tensor]:
     """The gradients of one step, and the buffers after it."""
     seen: dict[str, Tensor] = {}
-    step.compile()
+    course = Together([step])
+    course.compile()
     plain = step._gradients
 
     def watched(*given: Any) -> tuple[dict[str, Tensor], Tensor | None]:
@@ -132,7 +133,7 @@ def gradients(step: FoldedStep) -> dict[str, Tensor]:
         return gradients, tap
 
     step._gradients = watched
-    step()
+    course.run()
     for chain in chains(step):
         seen |= {key: value.float() for key, value in chain.buffers.items()}
     return seen | {"losses": step.losses}
@@ -198,11 +199,12 @@ def graph(names: list[str]) -> None:
     """Two Adam steps replayed from a graph leave exactly the state of two steps run one by one."""
     for name in names:
         eager, replayed = (build(name, 3, "bf16", Optimiser("adam"), RAGGED) for _ in range(2))
-        eager.compile()
-        replayed.capture()
+        one_by_one, recorded = Together([eager]), Together([replayed])
+        one_by_one.compile()
+        recorded.capture()
         for _ in range(2):
-            eager()
-            replayed()
+            one_by_one.run()
+            recorded.run()
         same = torch.equal(eager.losses, replayed.losses)
         for ours, theirs in zip(chains(eager), chains(replayed), strict=True):
             for kind in ("parameters", "buffers", "steps"):
@@ -230,14 +232,14 @@ def clock(names: list[str], precisions: list[str]) -> None:
         for precision in precisions:
             for label, optimiser in (("momentum", MOMENTUM), ("plain", SGD)):
                 torch.cuda.reset_peak_memory_stats()
-                step = build(name, precision=precision, optimiser=optimiser)
+                course = Together([build(name, precision=precision, optimiser=optimiser)])
                 torch.cuda.synchronize()
                 begin = time.perf_counter()
-                step.capture()
-                step()
+                course.capture()
+                course.run()
                 torch.cuda.synchronize()
                 start = time.perf_counter() - begin
-                times = [spent(step, 1) for _ in range(14)][2:]
+                times = [spent(course.run, 1) for _ in range(14)][2:]
                 ms = median(times)
                 rate = goal.clients * BATCH / ms * 1000
                 gib = torch.cuda.max_memory_reserved() / 2**30
@@ -246,7 +248,7 @@ def clock(names: list[str], precisions: list[str]) -> None:
                       f"{max(times):.2f}), {goal.roof / ms:.0%} of the bf16 roof, {rate:.0f}"
                       f" samples/s, x{rate / goal.naive:.1f} naive, {gib:.1f} GiB,"
                       f" first step after {start:.1f} s", flush=True)  # fmt: skip
-                del step
+                del course
                 torch.cuda.empty_cache()
     (OUT / "times.json").write_text(json.dumps(rows))
 
@@ -254,12 +256,12 @@ def clock(names: list[str], precisions: list[str]) -> None:
 def profile(names: list[str]) -> None:
     found = {}
     for name in names:
-        step = build(name)
-        step.capture()
-        step()
+        course = Together([build(name)])
+        course.capture()
+        course.run()
         torch.cuda.synchronize()
         with recording(activities=[ProfilerActivity.CUDA]) as record:
-            step()
+            course.run()
             torch.cuda.synchronize()
         path = OUT / "trace.json"
         record.export_chrome_trace(str(path))
@@ -274,7 +276,7 @@ def profile(names: list[str]) -> None:
         print(f"profile {name}: {sum(map(sum, totals.values())):.2f} ms, {len(kernels)} kernels")
         for kernel, times in sorted(totals.items(), key=lambda item: -sum(item[1]))[:12]:
             print(f"   {sum(times):7.3f} ms {len(times):4d} x {kernel}", flush=True)
-        del step
+        del course
         torch.cuda.empty_cache()
     (OUT / "profile.json").write_text(json.dumps(found))
 
@@ -332,7 +334,7 @@ def products(name: str) -> Counter[Product]:
     convolution.forward = forward
     convolution.backward_input, convolution.backward_weight = backward_input, backward_weight
     with compiling(os.cpu_count() or 1):
-        build(name)._run()
+        Together([build(name)]).run()
     convolution.forward, convolution.backward_input, convolution.backward_weight = real
     return seen
 

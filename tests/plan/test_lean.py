@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from tests.plan.instances import problems, relaxed
+from tests.plan.instances import all_apart, problem_of, problems, relaxed
 from tiercut.cost import Placement, round_bytes
 from tiercut.errors import InfeasibleError
 from tiercut.plan import brute, lean
@@ -24,6 +24,11 @@ def test_a_single_cut_sends_the_least_and_is_the_fastest_of_equals(problem):
     every = [Placement.two_tiers([v] * len(problem.fleet)) for v in problem.cuts]
     best = min((size(problem, one), problem.seconds(one)) for one in every)
     assert (size(problem, found), problem.seconds(found)) == best
+
+
+def test_where_nothing_is_possible_the_remedy_is_about_conditions():
+    with pytest.raises(InfeasibleError, match=r"fixed and forbidden.*--allow"):
+        lean.three_tiers(problem_of(all_apart(), aggregators=1))
 
 
 @settings(relaxed, max_examples=40)

@@ -149,7 +149,7 @@ def _front(bucket: Bucket, wire: Wire) -> OrderedDict[str, nn.Module]:
         is_tap = number == bucket.cut and bucket.chains.back is not None
         if wire != "fp32" and any(sending) and not is_tap:
             rows = torch.tensor(sending, device=bucket.stack.device)
-            layers[f"after{number}"] = Travel(wire, rows)
+            layers[f"{name}_sent"] = Travel(wire, rows)
     return layers
 
 

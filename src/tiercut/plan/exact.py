@@ -31,6 +31,10 @@ from tiercut.plan.solution import Progress, Solution, quiet
 
 Ints = NDArray[np.int64]
 
+NO_PLAN = (
+    "no plan satisfies what was fixed and forbidden; allow more aggregators or fewer conditions"
+    " (--aggregators, --allow, --forbid, --lambda)"
+)
 SMALL_FLEET = 12
 """Up to so many clients an integer program settles a whole (h, v) faster than splitting does."""
 SHAVES = 2
@@ -85,10 +89,7 @@ def solve(
         search.consider(start)
     search.run()
     if search.placement is None:
-        raise InfeasibleError(
-            "no plan satisfies what was fixed and forbidden; allow more aggregators or fewer"
-            " conditions (--aggregators, --allow, --forbid, --lambda)"
-        )
+        raise InfeasibleError(NO_PLAN)
     return Solution(search.placement, search.lower_bound())
 
 

@@ -8,8 +8,7 @@ import torch
 pytest.importorskip("triton")
 
 from tests.engines.folded.nets import NETS
-from tests.engines.folded.test_step import OPTIMISERS, RAGGED, furthest, pair
-from tiercut.engines.folded import fold
+from tests.engines.folded.test_step import OPTIMISERS, RAGGED, furthest, pair, train
 from tiercut.engines.folded.precision import PRECISIONS, Precision
 
 
@@ -27,7 +26,7 @@ def test_kernels_equal_loop(net, optimiser):
     sizes = RAGGED[0]
     images = torch.randn(3, 4, *shape, dtype=torch.float64)
     labels = torch.randint(0, 5, (3, 4))
-    step(fold(images).float(), labels, torch.tensor(sizes, dtype=torch.int32))
+    train(step, images, labels, sizes)
     losses = clients.train(images, labels, sizes)
     # Adam turns the rounding of a gradient that is zero into a step of the full rate.
     assert furthest(clients, stacks) <= (2e-2 if spec.kind == "adam" else 2e-5)

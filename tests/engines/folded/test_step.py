@@ -33,6 +33,12 @@ def pair(net, optimiser, precision, dtype):
     return clients, stacks, step, shape
 
 
+def train(step, images, labels, sizes):
+    """One step, whose clients share nothing."""
+    step.fill(fold(images), labels, torch.tensor(sizes))
+    Together([step]).run()
+
+
 def furthest(clients, stacks):
     """The largest distance of any parameter, moment or buffer, relative to the tensor's size."""
     worst = 0.0
@@ -63,7 +69,7 @@ def test_step_equals_loop_in_float64(net, optimiser):
     for sizes in RAGGED:
         images = torch.randn(3, 4, *shape, dtype=torch.float64)
         labels = torch.randint(0, 5, (3, 4))
-        step(fold(images), labels, torch.tensor(sizes, dtype=torch.int32))
+        train(step, images, labels, sizes)
         total += clients.train(images, labels, sizes)
     assert furthest(clients, stacks) <= 1e-12
     torch.testing.assert_close(step.losses, total, rtol=1e-12, atol=1e-12)
@@ -81,7 +87,7 @@ def test_client_without_samples_keeps_its_state():
         for chain in stacks
     ]
     images = torch.randn(3, 4, *shape, dtype=torch.float64)
-    step(fold(images), torch.zeros(3, 4, dtype=torch.int64), torch.tensor([4, 0, 4]))
+    train(step, images, torch.zeros(3, 4, dtype=torch.int64), [4, 0, 4])
     for chain, old in zip(stacks, before, strict=True):
         for key, value in (chain.parameters | chain.buffers).items():
             assert torch.equal(value[1], old[key][1])

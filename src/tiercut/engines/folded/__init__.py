@@ -1,7 +1,7 @@
 """The fast path: N replicas in one step, clients folded into channels.
 
-`unsupported` says which layer of a model it does not know; `FoldedStep` trains the others, and
-`Together` those of several steps that clients share.
+`unsupported` says which layer of a model it does not know; `FoldedStep` has the parts of a training
+step for the others, and `Together` runs them.
 """
 
 from tiercut.engines.folded.chain import Chain, Clock

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from tiercut.engines.folded import stock
-from tiercut.engines.folded.capture import Captured
 from tiercut.engines.folded.chain import Chain, Clock, Runner
 from tiercut.engines.folded.precision import PRECISIONS, rounding
 from tiercut.engines.folded.travel import arrived
@@ -22,8 +21,8 @@ from tiercut.engines.optimiser import Optimiser
 from tiercut.scenario import Wire
 
 
-class FoldedStep(Captured):
-    """A step over fixed buffers: fill `images`, `labels` and `sizes`, then call it.
+class FoldedStep:
+    """The parts of a step over fixed buffers; Together runs them (see together.py).
 
     Attributes:
         images: the batch, [B, H, W, N, C] in the step's own type; padding must be finite.
@@ -72,39 +71,17 @@ class FoldedStep(Captured):
         unique = {steps.data_ptr(): (name, steps) for name, steps in counts}
         self._counted = [name for name, _ in unique.values()]
         self._counts = [steps for _, steps in unique.values()]
-        super().__init__([self.sizes], kernels=self.precision.kernels)
 
-    def __call__(
-        self,
-        images: Tensor | None = None,
-        labels: Tensor | None = None,
-        sizes: Tensor | None = None,
-    ) -> None:
-        """Train on the buffers, after copying what is given into them."""
-        self.fill(images, labels, sizes)
-        self.run()
-
-    def fill(self, images: Tensor | None, labels: Tensor | None, sizes: Tensor | None) -> None:
-        """Copy what is given into the buffers."""
-        given = ((self.images, images), (self.labels, labels), (self.sizes, sizes))
-        for buffer, values in given:
-            if values is not None and values is not buffer:
-                buffer.copy_(values)
+    def fill(self, images: Tensor, labels: Tensor, sizes: Tensor) -> None:
+        """Copy a batch into the buffers."""
+        self.images.copy_(images)
+        self.labels.copy_(labels)
+        self.sizes.copy_(sizes)
 
     def refresh(self) -> None:
         """Call this after changing parameters from outside, such as by averaging them."""
         for runner in self._runners:
             runner.refresh()
-
-    def _run(self) -> None:
-        divisors, values = self.divisors(), self.images
-        for position in range(len(self.chains)):
-            gradients, values = self.learn(position, values)
-            for name, gradient in gradients.items():
-                self.update(position, name, gradient, self.sizes, divisors)
-        self.count(lambda _: self.sizes)
-
-    # The parts of a step, for those who wait for others between gradients and updates.
 
     def divisors(self) -> dict[int, Tensor]:
         """What Adam divides its moments by in this step, for every counter of steps."""

@@ -1,27 +1,72 @@
-"""Steps whose clients share layers, as one: all of them learn before anybody's shared layer moves.
+"""Runs one step, or several as one where clients of several cuts share layers.
 
-There is a step for every cut. Clients of several cuts may share a layer, and then each step has the
-gradients of its own clients only; what the layer moves by is the mean over all of them.
+There is a step for every cut, and each has the gradients of its own clients only. All of them learn
+before anybody's shared layer moves: by the mean over all. On a GPU the work is recorded once and
+then replayed, one launch instead of hundreds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 
+import torch
 from torch import Tensor
 
-from tiercut.engines.folded.capture import Captured
+from tiercut.engines.folded.launch import compiling
 from tiercut.engines.folded.sharing import Sharing
 from tiercut.engines.folded.step import FoldedStep
 
 
-class Together(Captured):
+class Together:
     """Fill the steps' buffers, then call `run`; `groups` are those of each step (see Sharing)."""
 
-    def __init__(self, steps: Sequence[FoldedStep], groups: Sequence[Mapping[str, Tensor]]) -> None:
+    def __init__(
+        self, steps: Sequence[FoldedStep], groups: Sequence[Mapping[str, Tensor]] = ()
+    ) -> None:
         self._steps, self._sharing = steps, Sharing(groups)
-        super().__init__([step.sizes for step in steps], kernels=steps[0].precision.kernels)
+        self._graph: torch.cuda.CUDAGraph | None = None
+
+    def run(self) -> None:
+        """Train on the buffers as they are."""
+        if self._graph is None:
+            self._run()
+        else:  # pragma: no cover (needs a GPU)
+            self._graph.replay()
+
+    def capture(self) -> None:  # pragma: no cover (needs a GPU)
+        """Record the work as one CUDA graph, to be replayed by every later call of `run`.
+
+        Compiling and warming up run on a batch of no samples, which changes nothing.
+        """
+        self.compile()
+        with self._without_samples():
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                self._run()
+            torch.cuda.current_stream().wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self._run()
+        self._graph = graph
+
+    def compile(self) -> None:  # pragma: no cover (needs a GPU)
+        """Compile all kernels in parallel; without this each waits for the one before it."""
+        if self._steps[0].precision.kernels:
+            with self._without_samples(), compiling(os.cpu_count() or 1):
+                self._run()
+
+    @contextmanager
+    def _without_samples(self) -> Iterator[None]:  # pragma: no cover (needs a GPU)
+        kept = [step.sizes.clone() for step in self._steps]
+        for step in self._steps:
+            step.sizes.zero_()
+        yield
+        for step, sizes in zip(self._steps, kept, strict=True):
+            step.sizes.copy_(sizes)
 
     def _run(self) -> None:
         steps, sharing = self._steps, self._sharing
