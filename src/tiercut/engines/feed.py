@@ -54,6 +54,7 @@ class Feed:
         width = self.batches * task.batch
         self._rows = torch.zeros((len(task.clients), width), dtype=torch.int64, device=device)
         self._draws = torch.zeros((len(task.clients), width, 3), dtype=torch.uint8, device=device)
+        self._places = torch.arange(task.batch, device=device)
         self._epoch: int | None = None
 
     def start_epoch(self, epoch: int) -> None:
@@ -81,7 +82,7 @@ class Feed:
 
     def at(self, client: int, batch: Tensor, size: int) -> tuple[Tensor, Tensor]:
         """The same for a batch whose number is on the device, as a captured graph needs it."""
-        columns = batch * self.task.batch + torch.arange(size, device=self.device)
+        columns = torch.add(self._places[:size], batch, alpha=self.task.batch)
         return self._gather(self._rows[client][columns], self._draws[client][columns])
 
     def all(self, clients: Tensor, batch: int) -> tuple[Tensor, Tensor]:

@@ -21,6 +21,7 @@ from torch import Tensor
 from tiercut.engines.executor import Bucket, Settings
 from tiercut.engines.feed import Feed
 from tiercut.engines.row import Row, prototypes_of
+from tiercut.engines.shadows import make_shadows, refresh
 
 STREAMS = 16
 WARM_UPS = 2
@@ -42,8 +43,9 @@ class Graph:
         prototypes = prototypes_of(bucket)
         if bucket.shared:
             gradients = _all_gradients(bucket, gradients)
+        self._shadows = make_shadows(bucket, prototypes, settings.autocast)
         self.rows = [
-            Row(bucket, row, prototypes, gradients, settings.autocast)
+            Row(bucket, row, prototypes, gradients, settings.autocast, self._shadows)
             for row in range(bucket.first, bucket.last)
         ]
         streams = min(STREAMS, len(self.rows))
@@ -113,6 +115,7 @@ class Graph:
                 self._warm_up(work, index, size)
                 self._capture((kind, index, size), partial(work, index, size))
         self._batch.fill_(batches.start)
+        refresh(self.bucket, self._shadows)
         with self._side_by_side():
             for batch in range(len(batches)):
                 for index in rows:

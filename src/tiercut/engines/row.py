@@ -7,7 +7,7 @@ captures them for a GPU.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -18,6 +18,7 @@ from tiercut.engines.chains import HEAD
 from tiercut.engines.dropout import ClientMasks, stream_dropout
 from tiercut.engines.executor import Bucket
 from tiercut.engines.layout import channels_last, in_memory_order
+from tiercut.engines.shadows import follow, widened
 from tiercut.engines.stack import COUNT
 from tiercut.engines.wire import carried, send
 
@@ -30,9 +31,11 @@ class Row:
         bucket: Bucket,
         row: int,
         prototypes: nn.ModuleDict,
-        gradients: dict[str, Tensor],
+        gradients: Mapping[str, Tensor],
         autocast: torch.dtype | None,
+        shadows: Mapping[str, Tensor] | None = None,
     ) -> None:
+        """`shadows` are stacks that products read in the place of weights (see shadows.py)."""
         self.bucket, self.row, self._autocast = bucket, row, autocast
         stack = bucket.stack
         self._wire, self._sends = stack.task.wire, bucket.sends[row - bucket.first]
@@ -42,6 +45,9 @@ class Row:
             stream_dropout(chain, self.masks)
         self._chains = modules.train()
         self._viewed: list[str] = []
+        # By .data rows do not count each other's changes as their own, which autograd would refuse.
+        mine = row - bucket.first
+        self._shadows = {key: rows[mine].data for key, rows in (shadows or {}).items()}
         self._parameters = dict(self._view_stack())
         self._gradients = {key: gradients[key][row] for key in self._parameters if key in gradients}
         self._updated: dict[str, nn.Parameter] = {}
@@ -60,7 +66,7 @@ class Row:
                     self._viewed.append(full)
                     view = weights[full][self.row]
                     if key in module._parameters:
-                        parameter = nn.Parameter(view)
+                        parameter = nn.Parameter(self._shadows.get(full, view))
                         module._parameters[key] = parameter
                         yield full, parameter
                     else:
@@ -77,7 +83,7 @@ class Row:
     def _optimise(self, names: list[str]) -> torch.optim.Optimizer:
         # Fused optimisers copy what is not contiguous, so they see everything as it lies in memory.
         for key in names:
-            value = self._in_memory_order(key, self._parameters[key].detach())
+            value = self._in_memory_order(key, self.bucket.stack.weights[key][self.row])
             self._updated[key] = nn.Parameter(value)
         parameters = [self._updated[key] for key in names]
         captured = self.bucket.stack.device.type == "cuda"
@@ -138,12 +144,28 @@ class Row:
         """Step the own layers, or those of the shared ones that this replica has."""
         for layer in (None,) if layers is None else layers:
             if layer in self._optimisers:
-                for key in self._keys[layer]:
-                    gradient = self._parameters[key].grad
-                    if gradient is not None:
-                        gradient = self._in_memory_order(key, gradient)
-                    self._updated[key].grad = gradient
+                keys = self._keys[layer]
+                self._hand_over_gradients(keys)
                 self._optimisers[layer].step()
+                shadowed = [key for key in keys if key in self._shadows]
+                if shadowed:
+                    follow(
+                        [self._in_memory_order(key, self._shadows[key]) for key in shadowed],
+                        [self._updated[key] for key in shadowed],
+                    )
+
+    def _hand_over_gradients(self, keys: list[str]) -> None:
+        found = {
+            key: self._in_memory_order(key, gradient)
+            for key in keys
+            if (gradient := self._parameters[key].grad) is not None
+        }
+        narrow = [key for key in found if key in self._shadows]
+        if narrow:
+            wide = widened([found[k] for k in narrow], [self._updated[k] for k in narrow])
+            found.update(zip(narrow, wide, strict=True))
+        for key in keys:
+            self._updated[key].grad = found.get(key)
 
     def _precision(self) -> AbstractContextManager[object]:
         if self._autocast is None:

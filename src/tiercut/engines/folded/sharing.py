@@ -8,11 +8,13 @@ are not, so that a captured step serves every batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 import torch
 from torch import Tensor
+
+from tiercut.engines.folded.update import Models
 
 Parts = Mapping[int, Tensor]
 """What each step that is concerned, by its number, has of one parameter or buffer: `[N, ...]`."""
@@ -30,6 +32,10 @@ class Sharing:
             for layer in {layer: None for each in groups for layer in each}
         }
         self._members = {layer: _members(parts) for layer, parts in self._group.items()}
+        self._models = {
+            layer: {n: Models.of(group, len(self._members[layer])) for n, group in parts.items()}
+            for layer, parts in self._group.items()
+        }
 
     def covers(self, step: int, name: str) -> bool:
         """Whether a parameter or buffer belongs to a layer that clients of this step share."""
@@ -51,33 +57,35 @@ class Sharing:
         """Samples in the group of each client of a step, `[N]`: who has none stays as it is."""
         return self._moving[_layer(name)][step]
 
-    def means(self, name: str, parts: Parts) -> Iterator[tuple[int, Tensor]]:
-        """Every client's group mean, weighted by samples, step by step.
+    def models(self, step: int, name: str) -> Models:
+        """Which clients of a step are in which group."""
+        return self._models[_layer(name)][step]
+
+    def mean(self, name: str, parts: Parts) -> Tensor:
+        """Every group's mean, weighted by samples, `[groups, ...]`.
 
         A group's clients must all be in `parts`; other groups' need not.
         """
-        shares, group = self._shares[_layer(name)], self._group[_layer(name)]
+        shares = self._shares[_layer(name)]
         sums = (shares[n].to(part.dtype) @ part.flatten(1) for n, part in parts.items())
-        means = reduce(torch.add, sums)
-        for n, part in parts.items():
-            yield n, means[group[n]].view(part.shape)
+        shape = next(iter(parts.values())).shape[1:]
+        return reduce(torch.add, sums).view(-1, *shape)
 
     @torch.no_grad()
     def spread(self, name: str, parts: Parts) -> None:
         """Average statistics as each client left them; counters take the largest of the group."""
         counts = not next(iter(parts.values())).is_floating_point()
-        for n, mean in self._largest(name, parts) if counts else self.means(name, parts):
-            values = parts[n]
+        found = self._largest(name, parts) if counts else self.mean(name, parts)
+        for n, values in parts.items():
+            mean = found[self._group[_layer(name)][n]]
             moving = self.moving(n, name).view(-1, *[1] * (values.dim() - 1)) > 0
             values.copy_(torch.where(moving, mean, values))
 
-    def _largest(self, name: str, parts: Parts) -> Iterator[tuple[int, Tensor]]:
-        """Every client's group maximum of counters, `[N]`."""
+    def _largest(self, name: str, parts: Parts) -> Tensor:
+        """Every group's maximum of counters."""
         group = self._group[_layer(name)]
         values = torch.cat([parts[n] if n in parts else torch.zeros_like(group[n]) for n in group])
-        largest = torch.where(self._members[_layer(name)], values, 0).amax(1)
-        for n in parts:
-            yield n, largest[group[n]]
+        return torch.where(self._members[_layer(name)], values, 0).amax(1)
 
 
 def _members(group: Parts) -> Tensor:

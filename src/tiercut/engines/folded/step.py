@@ -16,7 +16,7 @@ from tiercut.engines.folded import stock
 from tiercut.engines.folded.chain import Chain, Clock, Runner
 from tiercut.engines.folded.precision import PRECISIONS, rounding
 from tiercut.engines.folded.travel import arrived
-from tiercut.engines.folded.update import debias, update_fused, update_stock
+from tiercut.engines.folded.update import Models, debias, update_fused, update_stock
 from tiercut.engines.optimiser import Optimiser
 from tiercut.scenario import Wire
 
@@ -112,18 +112,23 @@ class FoldedStep:
         gradient: Tensor,
         moving: Tensor,
         divisors: dict[int, Tensor],
+        models: Models | None = None,
     ) -> None:
-        """One step of a parameter, for the clients that are `moving`: where it is not 0, `[N]`."""
+        """One step of a parameter, for the clients that are `moving`: where it is not 0, `[N]`.
+
+        There is a gradient for every client, or for every one of the `models` that they share.
+        """
         runner, chain = self._runners[position], self.chains[position]
         moments = [chain.moments[moment][name] for moment in self.optimiser.moments]
         divisor = divisors[chain.steps[name].data_ptr()] if divisors else None
         parameter = chain.parameters[name]
         if not self.precision.kernels:
+            gradient = gradient if models is None else gradient[models.group]
             update_stock(parameter, gradient, moments, divisor, moving, self.rate, self.optimiser)
             return
         shadow = runner.shadows.get(name)
         update_fused(
-            parameter, gradient, moments, divisor, shadow, moving, self.rate, self.optimiser
+            parameter, gradient, moments, divisor, shadow, moving, self.rate, self.optimiser, models
         )
 
     def count(self, moving: Callable[[str], Tensor]) -> None:

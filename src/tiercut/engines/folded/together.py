@@ -85,9 +85,10 @@ class Together:
                     else:
                         step.update(position, name, gradient, step.sizes, divisors[n])
             for name, parts in waiting.items():
-                for n, mean in sharing.means(name, parts):
-                    moving = sharing.moving(n, name)
-                    steps[n].update(position, name, mean, moving, divisors[n])
+                mean = sharing.mean(name, parts)
+                for n in parts:
+                    moving, models = sharing.moving(n, name), sharing.models(n, name)
+                    steps[n].update(position, name, mean, moving, divisors[n], models)
             self._spread_statistics(position)
         for n, step in enumerate(steps):
             step.count(partial(self._moving, n))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from tiercut.engines.folded.blocks import power
 from tiercut.engines.folded.launch import launch
@@ -17,6 +19,29 @@ EPS = 1e-8
 
 TILE, WARPS = 1024, 4
 """Values that one program updates, and its warps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Models that several clients of a step have as one.
+
+    Attributes:
+        group: the number of each client's model, `[N]`.
+        members: the clients, model by model, `[N]`.
+        starts: where each model's are in `members`, and at last its end.
+
+    """
+
+    group: Tensor
+    members: Tensor
+    starts: Tensor
+
+    @classmethod
+    def of(cls, group: Tensor, count: int) -> Models:
+        """`count` models, of which some may have no client here."""
+        sizes = torch.bincount(group, minlength=count)
+        starts = functional.pad(sizes.cumsum(0), (1, 0)).to(torch.int32)
+        return cls(group, group.argsort(stable=True).to(torch.int32), starts)
 
 
 def debias(steps: Tensor, dtype: torch.dtype) -> Tensor:
@@ -63,8 +88,12 @@ def update_fused(
     sizes: Tensor,
     rate: Tensor,
     optimiser: Optimiser,
+    models: Models | None = None,
 ) -> None:
-    """Update with one kernel, which writes the shadow too; `gradient` lies in its order."""
+    """Update with one kernel, which writes the shadow too; `gradient` lies in its order.
+
+    Where clients share `models`, there is a gradient for each of those instead of each client.
+    """
     from tiercut.engines.folded.kernels.update import update as kernel
 
     rows, taps, channels = parameter[0].numel(), 1, parameter[0].numel()
@@ -76,7 +105,7 @@ def update_fused(
     kind = 2 if optimiser.kind == "adam" else int(optimiser.momentum > 0)
     launch(
         kernel,
-        (-(-rows // height), parameter.shape[0]),
+        (-(-rows // height), gradient.shape[0]),
         parameter,
         gradient,
         moments[0] if moments else parameter,
@@ -85,6 +114,8 @@ def update_fused(
         rate,
         divisors if divisors is not None else rate,
         sizes,
+        models.starts if models is not None else sizes,
+        models.members if models is not None else sizes,
         optimiser.momentum,
         optimiser.weight_decay,
         EPS,
@@ -94,6 +125,7 @@ def update_fused(
         channels,
         kind,
         shadow is not None,
+        models is not None,
         height,
         width,
         num_warps=WARPS,
