@@ -15,9 +15,9 @@ from tiercut.plan.problem import all_cuts
 from tiercut.reproduce.paper_curves import MOMENTS, TABLE_III, PrintedGain, PrintedMoment
 from tiercut.reproduce.paper_figures import TABLE_IV
 from tiercut.reproduce.rates import RATES
-from tiercut.reproduce.readings import accuracy_at, effort_to, final_accuracy, named
+from tiercut.reproduce.readings import accuracy_at, final_accuracy, named
 from tiercut.reproduce.results import Spread
-from tiercut.reproduce.savings import RIVALS, reached_by_all, saving
+from tiercut.reproduce.savings import RIVALS, cost_to, reached_by_all, saving
 from tiercut.reproduce.settings import TITLES
 from tiercut.reproduce.study import Contender, Study, variant
 
@@ -119,9 +119,10 @@ def at_its_rate(contender: Contender, model: str) -> Contender:
 def judge(results: Results, model: str) -> list[str]:
     """What is found at each accuracy that the paper names, and who is ahead in the end."""
     sentences = [_at(results, target, TABLE_III[model, target]) for target in targets_of(model)]
-    moment = _moment(results, MOMENTS[model]) if model in MOMENTS else None
-    others = (moment, _leader(results))
-    return [*sentences, *(sentence for sentence in others if sentence is not None)]
+    if model in MOMENTS:
+        sentences += _at_the_same_time(results, MOMENTS[model])
+    leader = _leader(results)
+    return sentences if leader is None else [*sentences, leader]
 
 
 def _at(results: Results, target: float, printed: PrintedGain) -> str:
@@ -162,24 +163,38 @@ def _end(results: Results, name: str) -> Spread | None:
     return None if contender is None else final_accuracy(contender)
 
 
-def _moment(results: Results, printed: PrintedMoment) -> str | None:
-    """Who has what at the moment at which AA HSFL-ll has the accuracy that the paper names."""
-    ours = named(results, AA)
-    when = None if ours is None else effort_to(ours, printed.accuracy)["seconds"]
-    if not isinstance(when, Spread):
-        return None
+def _at_the_same_time(results: Results, printed: PrintedMoment) -> list[str]:
+    """Who has what when AA HSFL-ll has the accuracy that the paper names, and when a rival has."""
+    ours, mine = named(results, AA), cost_to(results, AA, printed.accuracy)
+    if ours is None or mine is None or not any(one.name in RIVALS for one in results.begun):
+        return []
+    percent = f"{100 * printed.accuracy:g} %"
+    sentences = [
+        f"When AA HSFL-ll has {percent}, the best rival has"
+        f" {100 * printed.rival_accuracy:g} % in the paper; here"
+        f" {_best_rival(results, mine.delay)}."
+    ]
+    theirs = [cost_to(results, name, printed.accuracy) for name in RIVALS]
+    arrivals = [cost.delay for cost in theirs if cost is not None]
+    if arrivals:
+        first = min(arrivals)
+        sentences.append(
+            f"When the first rival has {percent}, {_best_rival(results, first)} and AA HSFL-ll has"
+            f" {show(accuracy_at(ours, first))}."
+        )
+    return sentences
+
+
+def _best_rival(results: Results, seconds: float) -> str:
     there = {
         rival.title: found
         for rival in results.begun
-        if rival.name in RIVALS and (found := accuracy_at(rival, when.typical)) is not None
+        if rival.name in RIVALS and (found := accuracy_at(rival, seconds)) is not None
     }
     if not there:
-        return None
+        return "no rival has finished a round"
     first = max(there, key=lambda title: there[title].typical)
-    return (
-        f"When AA HSFL-ll has {100 * printed.accuracy:g} %, the best rival has"
-        f" {100 * printed.rival_accuracy:g} % in the paper; here {first} has {show(there[first])}."
-    )
+    return f"{first} has {show(there[first])}"
 
 
 def _leader(results: Results) -> str | None:
