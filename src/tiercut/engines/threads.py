@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tiercut.engines.convolution import leave_padding_out
+from tiercut.engines.convolution import take_shortcuts
 from tiercut.engines.cores import spread
 from tiercut.engines.executor import Bucket, Settings
 from tiercut.engines.feed import Feed
+from tiercut.engines.heap import keep_freed_memory
 from tiercut.engines.row import Row, prototypes_of
 
 
@@ -27,8 +28,9 @@ class Threads:
 
     def __init__(self, bucket: Bucket, settings: Settings, gradients: dict[str, Tensor]) -> None:
         self.bucket, self._threads = bucket, settings.threads
+        keep_freed_memory()
         prototypes = prototypes_of(bucket)
-        leave_padding_out(prototypes)
+        take_shortcuts(prototypes)
         self.rows = [
             Row(bucket, row, prototypes, gradients, settings.autocast)
             for row in range(bucket.first, bucket.last)
