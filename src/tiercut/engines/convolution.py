@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tiercut.engines import lean, winograd
+from tiercut.engines import unpadded, winograd
 from tiercut.engines.layout import IMAGES
-from tiercut.engines.lean import Pair
+from tiercut.engines.unpadded import Pair
 
 
 def take_shortcuts(module: nn.Module) -> None:
@@ -34,8 +34,8 @@ class QuickConv2d(nn.Conv2d):
             images = _as_computed(input)
             if stride == padding == (1, 1) and winograd.pays(images, weight):
                 return winograd.convolve(images, weight, bias)
-            if lean.pays(images, weight, stride, padding):
-                return lean.convolve(images, weight, bias, stride, padding)
+            if unpadded.pays(images, weight, stride, padding):
+                return unpadded.convolve(images, weight, bias, stride, padding)
         return functional.conv2d(input, weight, bias, stride, padding)
 
 

@@ -41,11 +41,11 @@ def words(client: Tensor, step: Tensor, layer: int, count: int) -> Tensor:
 
 def _mix(word: Tensor) -> Tensor:
     """Scramble 32-bit words (the constants are Chris Wellons' lowbias32)."""
-    word = word ^ (word >> 16)
-    word = (word * 0x7FEB352D) & WORD
-    word = word ^ (word >> 15)
-    word = (word * 0x846CA68B) & WORD
-    return word ^ (word >> 16)
+    word = word ^ (word >> 16)  # a copy, which is then worked on in place: that is faster
+    word.mul_(0x7FEB352D).bitwise_and_(WORD)
+    word.bitwise_xor_(word >> 15)
+    word.mul_(0x846CA68B).bitwise_and_(WORD)
+    return word.bitwise_xor_(word >> 16)
 
 
 def scale(hashed: Tensor, p: float, dtype: torch.dtype) -> Tensor:

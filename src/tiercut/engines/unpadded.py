@@ -35,7 +35,7 @@ def convolve(
     images: Tensor, weight: Tensor, bias: Tensor | None, stride: Pair, padding: Pair
 ) -> Tensor:
     """What `conv2d` gives, in the precision of the images."""
-    result: Tensor = _Lean.apply(images, weight, bias, stride, padding)  # type: ignore[no-untyped-call]
+    result: Tensor = _Unpadded.apply(images, weight, bias, stride, padding)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -45,7 +45,7 @@ def _waste(images: Tensor, weight: Tensor, stride: Pair, padding: Pair) -> float
     return 1 - math.prod(_share_met(*axis) for axis in axes)
 
 
-class _Lean(torch.autograd.Function):
+class _Unpadded(torch.autograd.Function):
     """A convolution in the precision of its images, whatever the weights are kept in."""
 
     @staticmethod

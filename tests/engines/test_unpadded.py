@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from torch import nn
 
 from tests.engines.instances import FAMILIES, distance, reference, stacked, task, whole
-from tiercut.engines import lean
+from tiercut.engines import unpadded
 from tiercut.engines.convolution import take_shortcuts
 
 
 @pytest.fixture
 def always(monkeypatch):
     """Small kernels and large images too."""
-    monkeypatch.setattr(lean, "LARGE", 0)
-    monkeypatch.setattr(lean, "WASTE", -1.0)
+    monkeypatch.setattr(unpadded, "LARGE", 0)
+    monkeypatch.setattr(unpadded, "WASTE", -1.0)
 
 
 def gradients(conv, images, dtype=None):
@@ -68,7 +68,7 @@ def test_autocast_rounds_as_torch_does():
 @pytest.mark.parametrize(("channels", "size", "times"), [(512, 2, 1), (512, 9, 0), (64, 2, 0)])
 def test_only_large_kernels_on_small_images_do_so(channels, size, times, monkeypatch):
     calls = []
-    monkeypatch.setattr(lean, "write_weight_gradient", lambda *_: calls.append(1))
+    monkeypatch.setattr(unpadded, "write_weight_gradient", lambda *_: calls.append(1))
     conv = nn.Conv2d(channels, channels, 3, padding=1)
     take_shortcuts(conv)
     conv(torch.randn(1, channels, size, size)).sum().backward()
