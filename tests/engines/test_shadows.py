@@ -16,9 +16,9 @@ class Autocast(Threads):
     """Rows as the executor `graph` has them, without shadows, on the CPU."""
 
     def __init__(self, bucket, settings, gradients):
-        super().__init__(bucket, settings, gradients)
         chains = prototypes_of(bucket)
         self.shadows = self.make_shadows(bucket, chains, settings)
+        super().__init__(bucket, settings, gradients)  # lets convolutions take shortcuts
         self.rows = [
             Row(bucket, row, chains, gradients, settings.autocast, self.shadows)
             for row in range(bucket.first, bucket.last)
