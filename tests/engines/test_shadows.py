@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.engines.instances import settings, task, whole
+from tests.engines.instances import CLASSES, FAMILIES, plain, settings, task, whole
 from tiercut.engines.optimiser import Optimiser
 from tiercut.engines.row import Row, prototypes_of
 from tiercut.engines.shadows import make_shadows, refresh
@@ -49,6 +49,28 @@ def test_shadows_change_nothing(family, optimiser, intervals):
         assert usual.run_round(whole(work, index)) == fast.run_round(whole(work, index))
     for key, value in usual.weights().items():
         assert torch.equal(fast.weights()[key], value), key
+
+
+class Exact(nn.Module):
+    """Keeps autocast away from one of its products, as careful users do, and uses one both ways."""
+
+    def __init__(self):
+        super().__init__()
+        self.fast, self.exact = nn.Linear(8, 8), nn.Linear(8, CLASSES)
+
+    def forward(self, inputs):
+        values = self.fast(inputs)
+        with torch.autocast("cpu", enabled=False):
+            return self.exact(self.fast(values.float()))
+
+
+def test_a_product_without_autocast_has_the_weights_as_they_are_trained(monkeypatch):
+    monkeypatch.setitem(FAMILIES, "careful", lambda: [*plain()[:-1], Exact()])
+    work = task("aa-hsfl-ll", "careful")
+    usual, fast = (Stacked(work, settings(precision="bf16"), how) for how in (Autocast, Shadowed))
+    for index in range(2):
+        assert usual.run_round(whole(work, index)) == fast.run_round(whole(work, index))
+    assert all(torch.equal(fast.weights()[key], value) for key, value in usual.weights().items())
 
 
 def test_only_products_have_shadows_and_only_where_nothing_is_shared():

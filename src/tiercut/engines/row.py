@@ -18,7 +18,7 @@ from tiercut.engines.chains import HEAD
 from tiercut.engines.dropout import ClientMasks, stream_dropout
 from tiercut.engines.executor import Bucket
 from tiercut.engines.layout import channels_last, in_memory_order
-from tiercut.engines.shadows import follow, widened
+from tiercut.engines.shadows import attach, follow, widened
 from tiercut.engines.stack import COUNT
 from tiercut.engines.wire import carried, send
 
@@ -35,7 +35,7 @@ class Row:
         autocast: torch.dtype | None,
         shadows: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """`shadows` are stacks that products read in the place of weights (see shadows.py)."""
+        """`shadows` are stacks that products read instead of weights (see shadows.py)."""
         self.bucket, self.row, self._autocast = bucket, row, autocast
         stack = bucket.stack
         self._wire, self._sends = stack.task.wire, bucket.sends[row - bucket.first]
@@ -45,10 +45,9 @@ class Row:
             stream_dropout(chain, self.masks)
         self._chains = modules.train()
         self._viewed: list[str] = []
-        # By .data rows do not count each other's changes as their own, which autograd would refuse.
-        mine = row - bucket.first
-        self._shadows = {key: rows[mine].data for key, rows in (shadows or {}).items()}
         self._parameters = dict(self._view_stack())
+        mine = {key: rows[row - bucket.first] for key, rows in (shadows or {}).items()}
+        self._shadows = attach(modules, mine)
         self._gradients = {key: gradients[key][row] for key in self._parameters if key in gradients}
         self._updated: dict[str, nn.Parameter] = {}
         self._keys = self._parts()
@@ -66,7 +65,7 @@ class Row:
                     self._viewed.append(full)
                     view = weights[full][self.row]
                     if key in module._parameters:
-                        parameter = nn.Parameter(self._shadows.get(full, view))
+                        parameter = nn.Parameter(view)
                         module._parameters[key] = parameter
                         yield full, parameter
                     else:
@@ -83,7 +82,7 @@ class Row:
     def _optimise(self, names: list[str]) -> torch.optim.Optimizer:
         # Fused optimisers copy what is not contiguous, so they see everything as it lies in memory.
         for key in names:
-            value = self._in_memory_order(key, self.bucket.stack.weights[key][self.row])
+            value = self._in_memory_order(key, self._parameters[key].detach())
             self._updated[key] = nn.Parameter(value)
         parameters = [self._updated[key] for key in names]
         captured = self.bucket.stack.device.type == "cuda"
@@ -107,6 +106,8 @@ class Row:
             parameter.grad = self._gradients.get(key)
             if parameter.grad is not None:
                 parameter.grad.zero_()
+        for shadow in self._shadows.values():
+            shadow.grad = None
         local: Tensor | None = None
         with self._precision():
             values = self._front(channels_last(images))
@@ -155,17 +156,22 @@ class Row:
                     )
 
     def _hand_over_gradients(self, keys: list[str]) -> None:
-        found = {
+        for key in keys:
+            gradient = self._parameters[key].grad
+            if gradient is not None:
+                gradient = self._in_memory_order(key, gradient)
+            self._updated[key].grad = gradient
+        narrow = {
             key: self._in_memory_order(key, gradient)
             for key in keys
-            if (gradient := self._parameters[key].grad) is not None
+            if key in self._shadows and (gradient := self._shadows[key].grad) is not None
         }
-        narrow = [key for key in found if key in self._shadows]
-        if narrow:
-            wide = widened([found[k] for k in narrow], [self._updated[k] for k in narrow])
-            found.update(zip(narrow, wide, strict=True))
-        for key in keys:
-            self._updated[key].grad = found.get(key)
+        if not narrow:
+            return
+        wide = widened(list(narrow.values()), [self._updated[key] for key in narrow])
+        for key, gradient in zip(narrow, wide, strict=True):
+            others = self._updated[key].grad  # of a product that is also used without autocast
+            self._updated[key].grad = gradient if others is None else others + gradient
 
     def _precision(self) -> AbstractContextManager[object]:
         if self._autocast is None:
