@@ -16,6 +16,7 @@ from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
 from tiercut.reproduce.rates import RATES
 from tiercut.reproduce.study import differing, read_study
+from tiercut.reproduce.swift import SWIFT
 from tiercut.reproduce.trained import UNITS
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -44,6 +45,7 @@ def test_all_studies_of_a_model_train_on_the_same(model):
     files = {study.file for study in STUDIES.values() if study.model == model}
     found = [read_study(SCENARIOS, file) for file in files]
     assert len({(one.fleet, one.data, one.model, one.engine) for one in found}) == 1
+    found = [one for one in found if not one.name.startswith(SWIFT[1:])]
     assert len({one.training.rounds for one in found}) == 1
     paper = read_study(SCENARIOS, f"paper-{model}")
     assert (found[0].fleet.clients, found[0].training.epochs) == (paper.fleet.clients, 3)
@@ -79,6 +81,20 @@ def test_tuned_every_scheme_has_the_same_options(number):
     cuts = {"plan.cuts": tuple(range(3, depth))}
     others = {name: keys for name, keys in own.items() if keys}
     assert others == {"dtfl": cuts, "dtfl-contended": cuts}
+
+
+@pytest.mark.parametrize("number", MODELS)
+def test_swift_is_tuned_with_shorter_rounds_and_fewer_bytes(number):
+    swift, tuned = (STUDIES[f"figure-{number}{version}"] for version in (SWIFT, TUNED))
+    assert swift.contenders == tuned.contenders
+    best, other = (read_study(SCENARIOS, study.file) for study in (tuned, swift))
+    assert other.training.rounds <= best.training.epochs * best.training.rounds
+    found = differing(best, other)
+    assert {**found, "training.rounds": 0} == {
+        "training.epochs": 1,
+        "training.rounds": 0,
+        "training.wire": "int8",
+    }
 
 
 @pytest.mark.parametrize("number", MODELS)
@@ -130,7 +146,7 @@ def test_names_stand_for_tables_studies_or_all():
     everything = choose("all")
     assert everything.tables == tables.TABLES
     assert list(everything.from_studies) == ["table-iii", "gains"]
-    assert not [name for name in everything.studies if name.endswith((TUNED, LEAN))]
+    assert not [name for name in everything.studies if name.endswith((TUNED, SWIFT, LEAN))]
 
 
 def test_unknown_names_get_the_nearest_one():

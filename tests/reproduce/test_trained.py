@@ -259,6 +259,10 @@ def test_gains_take_the_best_of_ours_and_of_the_rivals(tmp_path):
     assert table.rows[1][2:4] == ("traffic", 37.5)
     assert [row[4:] for row in table.rows[4:]] == [table.rows[0][4:]] * 2
     assert len(table.differences) == 3
+    swift = {"sfl": 9.0, "aa-hsfl-ll": 1.0}
+    curves = {one: {0: SLOW} for one in swift}
+    write_study(STUDIES["figure-5-swift"], tmp_path / "figure-5-swift", curves, seconds=swift)
+    assert gains.make(tmp_path).rows[0][5:] == (87.5, "DTFL", 50.0, "LocSFL")
 
 
 def test_gains_that_nobody_reached_are_left_open(tmp_path):

@@ -13,6 +13,7 @@ from tiercut.reproduce import (
     figures_8_and_9,
     gains,
     lean,
+    swift,
     table_iii,
     table_vi,
     tables,
@@ -21,12 +22,14 @@ from tiercut.reproduce.figures_4_to_7 import TUNED
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.results import Table
 from tiercut.reproduce.study import Study
+from tiercut.reproduce.swift import SWIFT
 from tiercut.reproduce.tables import Maker
 
 ALL = "all"
 STUDIES: dict[str, Study] = {
     **figure_2.STUDIES,
     **figures_4_to_7.STUDIES,
+    **swift.STUDIES,
     **lean.STUDIES,
     **figures_8_and_9.STUDIES,
     **table_vi.STUDIES,
@@ -37,7 +40,7 @@ FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
     gains.NAME: gains.make,
 }
 """What is made from the folder of studies."""
-BEYOND = (TUNED, LEAN)
+BEYOND = (TUNED, SWIFT, LEAN)
 """How versions of figures end that the paper does not have."""
 PARTS = ("figure-2", "table-vi")
 """Names that stand for a study of each of several models."""
