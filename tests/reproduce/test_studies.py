@@ -90,11 +90,8 @@ def test_swift_is_tuned_with_shorter_rounds_and_fewer_bytes(number):
     best, other = (read_study(SCENARIOS, study.file) for study in (tuned, swift))
     assert other.training.rounds <= best.training.epochs * best.training.rounds
     found = differing(best, other)
-    assert {**found, "training.rounds": 0} == {
-        "training.epochs": 1,
-        "training.rounds": 0,
-        "training.wire": "int8",
-    }
+    found.pop("training.rounds", None)
+    assert found == {"training.epochs": 1, "training.wire": "int8"}
 
 
 @pytest.mark.parametrize("number", MODELS)
