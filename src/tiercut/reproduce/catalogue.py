@@ -12,6 +12,7 @@ from tiercut.reproduce import (
     figures_4_to_7,
     figures_8_and_9,
     gains,
+    gains_network,
     lean,
     swift,
     table_iii,
@@ -38,6 +39,7 @@ STUDIES: dict[str, Study] = {
 FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
     table_iii.NAME: table_iii.make,
     gains.NAME: gains.make,
+    gains_network.NAME: gains_network.make,
 }
 """What is made from the folder of studies."""
 BEYOND = (TUNED, SWIFT, LEAN)

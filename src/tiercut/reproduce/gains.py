@@ -6,7 +6,7 @@ lean versions of these figures).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from tiercut.errors import InputError
 from tiercut.measure.results import Results
 from tiercut.reproduce.figures_4_to_7 import AA, BEST, MODELS, TUNED, targets_of
 from tiercut.reproduce.lean import LEAN
-from tiercut.reproduce.paper_curves import TABLE_III
+from tiercut.reproduce.paper_curves import TABLE_III, PrintedGain
 from tiercut.reproduce.results import Cell, Table
 from tiercut.reproduce.savings import RIVALS, Cost, cost_to, percent_saved
 from tiercut.reproduce.settings import TITLES
@@ -33,6 +33,11 @@ METHOD = (
     "The rival is the one with the least delay, or the least traffic, which may be two.",
     "A gain is there only where every seed of both reached the accuracy; a negative one is a loss.",
 )
+PRINTED: dict[str, Callable[[PrintedGain], float]] = {
+    "delay": lambda printed: printed.delay,
+    "traffic": lambda printed: printed.overhead,
+}
+"""What the paper claims to save, by what it is a gain in."""
 COLUMNS = (
     "model",
     "accuracy (%)",
@@ -44,6 +49,10 @@ COLUMNS = (
     "ours over rivals at their best (%)",
     "rival at its best",
 )
+
+
+Reader = Callable[[Path], Results | None]
+"""Reads the runs in the folder of a figure, where there are any."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,7 @@ class _Figure:
 
     number: int
     folder: Path
+    read: Reader
 
     @property
     def model(self) -> str:
@@ -67,7 +77,7 @@ class _Figure:
 
     @cached_property
     def published(self) -> Results | None:
-        return read_runs(self.folder / f"figure-{self.number}")
+        return self.read(self.folder / f"figure-{self.number}")
 
     @cached_property
     def beyond(self) -> tuple[Results, ...]:
@@ -75,14 +85,22 @@ class _Figure:
         found = {
             version: results
             for version in (TUNED, SWIFT, LEAN)
-            if (results := read_runs(self.folder / f"figure-{self.number}{version}")) is not None
+            if (results := self.read(self.folder / f"figure-{self.number}{version}")) is not None
         }
         return tuple(found.values()) if LEAN in found and len(found) > 1 else ()
 
 
 def make(output: Path) -> Table:
     """The table, for those of the figures whose runs are in `output`."""
-    figures = [_Figure(number, output) for number in MODELS]
+    title = "Gains: as published, and with every rival at its best"
+    return tabulate(output, read_runs, title, METHOD, tuple(PRINTED))
+
+
+def tabulate(
+    output: Path, read: Reader, title: str, method: tuple[str, ...], kinds: tuple[str, ...]
+) -> Table:
+    """The gains of some `kinds`, for those of the figures of which `read` finds runs."""
+    figures = [_Figure(number, output, read) for number in MODELS]
     known = [one for one in figures if one.published is not None]
     if not known:
         raise InputError(
@@ -90,10 +108,10 @@ def make(output: Path) -> Table:
             f" them with `tiercut reproduce figure-4` and so on"
         )
     return Table(
-        title="Gains: as published, and with every rival at its best",
-        method=METHOD,
+        title=title,
+        method=method,
         columns=COLUMNS,
-        rows=tuple(row for figure in known for row in _rows(figure)),
+        rows=tuple(row for figure in known for row in _rows(figure, kinds)),
         differences=tuple(_missing(figures)),
         seeds=tuple(
             sorted({s for one in known if one.published for s in one.published.manifest.seeds})
@@ -101,30 +119,27 @@ def make(output: Path) -> Table:
     )
 
 
-def _rows(figure: _Figure) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = []
+def _rows(figure: _Figure, kinds: Iterable[str]) -> list[tuple[Cell, ...]]:
+    return [_row(figure, target, kind) for target in targets_of(figure.model) for kind in kinds]
+
+
+def _row(figure: _Figure, target: float, kind: str) -> tuple[Cell, ...]:
     assert figure.published is not None
-    for target in targets_of(figure.model):
-        printed = TABLE_III[figure.model, target]
-        published = _ways([figure.published], RIVALS, target)
-        at_best = _ways(figure.beyond, RIVALS, target)
-        as_printed = _ways([figure.published], [AA], target)
-        ours = _ways([figure.published, *figure.beyond], [AA, BEST], target)
-        for what, paper in (("delay", printed.delay), ("traffic", printed.overhead)):
-            rows.append(
-                (
-                    TITLES[figure.model],
-                    100 * target,
-                    what,
-                    paper,
-                    _gain(as_printed, published, what),
-                    _gain(ours, published, what),
-                    _title(published, what),
-                    _gain(ours, at_best, what),
-                    _title(at_best, what),
-                )
-            )
-    return rows
+    published = _ways([figure.published], RIVALS, target)
+    at_best = _ways(figure.beyond, RIVALS, target)
+    as_printed = _ways([figure.published], [AA], target)
+    ours = _ways([figure.published, *figure.beyond], [AA, BEST], target)
+    return (
+        TITLES[figure.model],
+        100 * target,
+        kind,
+        PRINTED[kind](TABLE_III[figure.model, target]),
+        _gain(as_printed, published, kind),
+        _gain(ours, published, kind),
+        _title(published, kind),
+        _gain(ours, at_best, kind),
+        _title(at_best, kind),
+    )
 
 
 def _ways(folders: Iterable[Results], names: Iterable[str], target: float) -> list[_Way]:

@@ -80,11 +80,12 @@ def read_runs(results: Path, summary: Summary, notes: list[str]) -> list[Run]:
             notes.append(f"{show_value(name)} is no name of a folder, so its runs were not read.")
             continue
         for seed, rounds in zip(scheme.seeds, scheme.rounds_done, strict=False):
-            runs.append(_read_run(name, seed, rounds, run_folder(results, name, seed), notes))
+            runs.append(read_run(name, seed, rounds, run_folder(results, name, seed), notes))
     return runs
 
 
-def _read_run(scheme: str, seed: int, rounds: int, folder: Path, notes: list[str]) -> Run:
+def read_run(scheme: str, seed: int, rounds: int, folder: Path, notes: list[str]) -> Run:
+    """A run of so many `rounds`; what cannot be read of it is in `notes`."""
     if rounds == 0:
         return Run(scheme, seed, rounds, folder, None, None, None)
     manifest = tried(lambda: _read_manifest(folder / "manifest.json"), notes)
