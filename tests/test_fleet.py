@@ -246,6 +246,15 @@ def test_batches_per_epoch_is_the_largest_ceiling(fleet, batch):
     assert fleet.batches_per_epoch(batch) == max(ceilings)
 
 
+@given(fleet=fleets(), batch=st.integers(1, 10**16), portions=st.integers(1, 10**16))
+@relaxed
+def test_portions_take_no_more_batches_than_a_share_of_all(fleet, batch, portions):
+    most = int(fleet.examples.max())
+    found = fleet.batches_per_epoch(batch, portions)
+    assert 1 <= found <= -(-max(most, portions) // (portions * batch)) + 1
+    assert found * batch * portions > most - portions
+
+
 # ---------------------------------------------------------------- files as a whole
 
 

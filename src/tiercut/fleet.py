@@ -123,9 +123,9 @@ class Fleet:
     def __len__(self) -> int:
         return len(self.names)
 
-    def batches_per_epoch(self, batch: int) -> int:
-        """Q: the batches of the client with the most data."""
-        return -(-int(self.examples.max()) // batch)
+    def batches_per_epoch(self, batch: int, portions: int = 1) -> int:
+        """Q: the batches of the client with the most data, or of one of the portions of it."""
+        return -(-max(1, int(self.examples.max()) // portions) // batch)
 
     def subset(self, kept: Ints) -> Fleet:
         """The fleet of the clients `kept`, in that order."""

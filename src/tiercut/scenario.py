@@ -127,6 +127,8 @@ class TrainingSection(Document):
 
     batch: int = Field(default=32, ge=1, le=MOST_EXAMPLES)
     epochs: int = Field(default=3, ge=1, le=MOST_EXAMPLES)
+    portions: int = Field(default=1, ge=1, le=MOST_EXAMPLES)
+    """An epoch is one of so many portions of every client's examples, the next one's the next."""
     rounds: int = Field(default=20, ge=1, le=MOST_EXAMPLES)
     optimiser: Literal["sgd", "adam"] = "adam"
     rate: float = Field(default=1e-4, gt=0)

@@ -167,7 +167,12 @@ def instances(draw, kind=None, max_clients=7) -> Instance:
     h = draw(st.integers(2, v - 1))
     return Instance(
         fleet,
-        Workload(profile, batch=draw(st.integers(1, 5)), epochs=draw(st.integers(1, 3))),
+        Workload(
+            profile,
+            batch=draw(st.integers(1, 5)),
+            epochs=draw(st.integers(1, 3)),
+            portions=draw(st.integers(1, 3)),
+        ),
         Placement.three_tiers(h, v, draw(groupings(fleet))),
         tuple(draw(several(st.integers(1, profile.depth - 1), len(fleet)))),
     )

@@ -26,7 +26,8 @@ class Page:
         self.p_s = fleet_file["server"]["throughput"]
         self.r_s = links["to_server"]
         self.between, self.access = links.get("between"), links.get("access")
-        self.Q = max(math.ceil(client["examples"] / self.B) for client in clients)
+        parts = work.portions
+        self.Q = max(math.ceil(max(1, one["examples"] // parts) / self.B) for one in clients)
 
     def r(self, i, j):
         if i == j:

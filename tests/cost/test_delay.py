@@ -163,7 +163,7 @@ def test_a_multihop_batch_is_an_aa_batch_that_waits_for_server_and_gradient(inst
 @given(instances())
 @relaxed
 def test_a_paper_round_is_the_sum_of_its_parts(instance):
-    batches = instance.work.epochs * instance.fleet.batches_per_epoch(instance.work.batch)
+    batches = instance.work.epochs * instance.work.batches(instance.fleet)
     for scheme in ALL_SCHEMES:
         parts = seconds(instance, scheme, "paper")
         assert parts.batch == parts.forward + parts.backward
@@ -191,7 +191,10 @@ def test_in_a_long_epoch_one_more_batch_adds_what_batch_says(kind, data):
                 replace(
                     instance,
                     work=work,
-                    fleet=replace(instance.fleet, examples=np.full(count, work.batch * batches)),
+                    fleet=replace(
+                        instance.fleet,
+                        examples=np.full(count, work.batch * batches * work.portions),
+                    ),
                 ),
                 scheme,
                 model,

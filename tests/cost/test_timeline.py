@@ -84,7 +84,7 @@ def test_no_client_computes_its_own_layers_for_two_batches_at_once(instance, way
 @given(instance=instances(max_clients=4), way=st.sampled_from(EVERY_WAY))
 @relaxed
 def test_the_server_does_one_batch_after_another_and_all_of_them(instance, way):
-    batches = instance.work.epochs * instance.fleet.batches_per_epoch(instance.work.batch)
+    batches = instance.work.epochs * instance.work.batches(instance.fleet)
     events = timeline_of(instance, *way).events
     served = [e for e in events if e.kind == "compute" and e.node == e.client == SERVER]
     assert len(served) == batches

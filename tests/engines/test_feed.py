@@ -27,6 +27,27 @@ def test_batch_sizes_use_all_but_a_single_left_over(examples, batch):
     assert all(size == batch for size in sizes[:-1])
 
 
+@given(st.integers(1, 300), st.integers(1, 40), st.integers(1, 7))
+def test_portions_have_the_batches_of_as_many_fewer_samples(examples, batch, portions):
+    sizes = batch_sizes(examples, batch, portions)
+    assert sizes == (batch_sizes(examples // portions, batch) if examples >= portions else [])
+
+
+@pytest.mark.parametrize("portions", [1, 2, 3])
+def test_portions_of_a_shuffle_share_no_sample(portions):
+    work = replace(task(sizes=(24, 13, 9), batch=4), portions=portions)
+    for n, shard in enumerate(work.shards):
+        seen = []
+        for epoch in range(2 * portions, 3 * portions):
+            made = feed(work, epoch)
+            seen += made._rows[n, : made.sizes[n].sum()].tolist()
+        assert len(set(seen)) == len(seen)
+        assert set(seen) <= set(shard.tolist())
+        assert len(shard) - len(seen) <= (portions - 1) + portions  # uneven, and single samples
+        other = feed(work, 3 * portions)
+        assert other._rows[n, : other.sizes[n].sum()].tolist() != seen[: other.sizes[n].sum()]
+
+
 def test_an_epoch_shows_every_sample_once():
     work = task()
     made = feed(work)

@@ -28,6 +28,11 @@ def test_a_client_without_data_is_refused():
         replace(work, shards=(np.array([], dtype=int), *work.shards[1:]))
 
 
+def test_more_portions_than_examples_are_refused():
+    with pytest.raises(InputError, match=r"'c4' has 4 training examples, too few for 5 portions"):
+        replace(task(), portions=5)
+
+
 def test_data_of_another_shape_is_refused():
     images = np.zeros((37, 3, 6, 6), dtype=np.uint8)
     with pytest.raises(InputError, match=r"shape \(2, 6, 6\) and the data has \(3, 6, 6\)"):

@@ -67,6 +67,12 @@ QUICK, SLOW, SLOWEST = [0.3, 0.5, 0.7, 0.8], [0.2, 0.3, 0.5, 0.7], [0.1, 0.2, 0.
 ANY = np.array([1, 7])
 
 
+def test_rounds_of_half_the_data_are_twice_as_many():
+    whole, half = (rounds_from_probe(curves_of(QUICK), (3,), 0.7, epochs) for epochs in (1, 0.5))
+    assert half.by_cut[3][0] == 2 * whole.by_cut[3][0]
+    assert "4 epochs, 0.5 to a round" in half.basis
+
+
 def test_a_probes_rounds_are_its_epochs():
     probed = rounds_from_probe(curves_of(QUICK, SLOW), (3, 4), 0.7, epochs=2)
     assert probed.rounds(2, 3, ANY).likely.tolist() == pytest.approx([1.5, 1.5])

@@ -81,9 +81,10 @@ def cost(
         "cost": inputs.cost,
         "seconds": seconds.to_dict(),
         "bytes": traffic.to_dict(),
-        "batches_per_epoch": inputs.fleet.batches_per_epoch(inputs.work.batch),
+        "batches_per_epoch": inputs.work.batches(inputs.fleet),
         "batch": inputs.work.batch,
         "epochs": inputs.work.epochs,
+        "portions": inputs.work.portions,
         "binding": binding(inputs.fleet, inputs.work, placement, chosen, inputs.cost),
     }
     if json:

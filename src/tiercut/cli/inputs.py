@@ -87,7 +87,8 @@ def read_inputs(
         devices = build_fleet(read.fleet, Seeds(read.seed))
     usual = planned if planned is not None else training
     usual_cost = planned.cost if planned is not None else read.plan.cost if read else "paper"
-    work = Workload(model, given(batch, usual.batch), given(epochs, usual.epochs), usual.wire)
+    size, length = given(batch, usual.batch), given(epochs, usual.epochs)
+    work = Workload(model, size, length, usual.wire, usual.portions)
     return Inputs(read, devices, work, cost_model(given(cost, usual_cost)))
 
 

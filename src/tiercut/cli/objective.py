@@ -100,7 +100,8 @@ def _evidence(goal: Goal, problem: Problem, inputs: Inputs) -> Evidence:
     if goal.learn:
         return _learned(goal, problem, inputs, curves)
     assert curves is not None
-    return rounds_from_probe(curves, problem.cuts, goal.target, problem.work.epochs)
+    passes = problem.work.epochs / problem.work.portions
+    return rounds_from_probe(curves, problem.cuts, goal.target, passes)
 
 
 def _curves(path: Path, model: str) -> ProbeCurves:

@@ -32,7 +32,7 @@ def binding(
     """Which client, link or the server takes the largest part of the round, as a sentence."""
     terms = round_terms(fleet, work, placement)
     seconds = round_seconds(fleet, work, placement, scheme, model)
-    batches = fleet.batches_per_epoch(work.batch)
+    batches = work.batches(fleet)
     name = _Names(fleet, placement)
     if scheme.local_loss and model == "network":
         per_epoch = _pipelined_parts(terms, name, batches)

@@ -156,7 +156,7 @@ def round_seconds(
 ) -> RoundSeconds:
     """The seconds of one round of `scheme` with this placement."""
     terms = round_terms(fleet, work, placement)
-    batches = fleet.batches_per_epoch(work.batch)
+    batches = work.batches(fleet)
     if not scheme.local_loss:
         first = _with_barriers(terms, work, batches, *_end_to_end(terms, model))
         return first if model == "paper" else _after_the_first(first, terms, work, batches)

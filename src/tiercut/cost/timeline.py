@@ -127,7 +127,7 @@ def round_timeline(
     """A whole round: weights down, every batch of every epoch, weights up."""
     plan = _Round(placement, round_terms(fleet, work, placement), scheme, model, Timeline())
     now = _move_weights(plan, "weights down", (), from_server=True)
-    batches = fleet.batches_per_epoch(work.batch)
+    batches = work.batches(fleet)
     for _ in range(work.epochs):
         now = _epoch(plan, batches, now)
     _move_weights(plan, "weights up", (now,), from_server=False)

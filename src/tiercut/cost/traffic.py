@@ -43,7 +43,7 @@ def round_bytes(
 ) -> RoundBytes:
     """The bytes of one round of `scheme` with this placement."""
     h, v = placement.aggregator_layers, placement.cut_layers
-    batches = work.epochs * fleet.batches_per_epoch(work.batch)
+    batches = work.epochs * work.batches(fleet)
     served = placement.aggregator_of != np.arange(len(fleet))
     copies = placement.is_aggregator if scheme.one_model_per_group else np.full(len(fleet), True)
     weights = work.weights(1, h).sum() + work.weights(h + 1, v)[copies].sum()

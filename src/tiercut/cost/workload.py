@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiercut.errors import InputError
+from tiercut.fleet import Fleet
 from tiercut.models.profile import Profile
 from tiercut.scenario import Wire
 
@@ -27,19 +28,24 @@ Amount = NDArray[np.float64]
 class Workload:
     """A profile, with the batch size B and the epochs per round E. Layers may be arrays.
 
-    `wire` is what activations and gradients are sent as.
+    `wire` is what activations and gradients are sent as; an epoch is one of `portions` of the data.
     """
 
     profile: Profile
     batch: int = 32
     epochs: int = 3
     wire: Wire = "fp32"
+    portions: int = 1
 
     def __post_init__(self) -> None:
         """Refuse batches and rounds of nothing."""
-        for name in ("batch", "epochs"):
+        for name in ("batch", "epochs", "portions"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; expected at least 1")
+
+    def batches(self, fleet: Fleet) -> int:
+        """Q, the batches in an epoch of a fleet."""
+        return fleet.batches_per_epoch(self.batch, self.portions)
 
     def forward(self, first: Layers, last: Layers) -> Amount:
         """F(i, j): forward FLOP of layers i..j for one batch; 0 where j = i - 1."""

@@ -18,13 +18,14 @@ from tiercut.data.augment import augment, draw
 from tiercut.engines.task import Examples, Task
 
 
-def batch_sizes(examples: int, batch: int) -> list[int]:
-    """The sizes of a client's batches in an epoch.
+def batch_sizes(examples: int, batch: int, portions: int = 1) -> list[int]:
+    """The sizes of a client's batches in an epoch, which is one of equal portions of its examples.
 
-    A single left-over sample is skipped, since batch statistics of one sample do not exist; another
-    shuffle brings it in. A client with one sample has no other.
+    What does not go evenly into portions is skipped, and so is a single left-over sample, since
+    batch statistics of one sample do not exist; another shuffle brings it in. A client with one
+    sample has no other.
     """
-    full, rest = divmod(examples, batch)
+    full, rest = divmod(examples // portions, batch)
     return [batch] * full + ([rest] if rest > 1 or (rest and not full) else [])
 
 
@@ -45,7 +46,7 @@ class Feed:
         self.images = view(examples.images, device)
         self.labels = view(examples.labels, device)
         self.normal = Normal(task.examples, device, dtype)
-        per_client = [batch_sizes(len(shard), task.batch) for shard in task.shards]
+        per_client = [batch_sizes(count, task.batch, task.portions) for count in task.counts]
         self.batches = task.whole.batches if task.whole else max(map(len, per_client))
         """Q, the batches in an epoch."""
         self.sizes: NDArray[np.int64] = np.zeros((len(task.clients), self.batches), dtype=np.int64)
@@ -58,17 +59,21 @@ class Feed:
         self._epoch: int | None = None
 
     def start_epoch(self, epoch: int) -> None:
-        """Shuffle every client's samples for epoch number `epoch` of the whole training."""
+        """Take every client's samples for epoch number `epoch` of the whole training.
+
+        They are shuffled once for all the portions that they are taken in.
+        """
         if epoch == self._epoch:
             return
         self._epoch = epoch
+        shuffle, portion = divmod(epoch, self.task.portions)
         rows = np.zeros(tuple(self._rows.shape), dtype=np.int64)
         draws = np.zeros(tuple(self._draws.shape), dtype=np.uint8)
         for n, (client, shard) in enumerate(zip(self.task.sources, self.task.shards, strict=True)):
             used = int(self.sizes[n].sum())
-            rows[n, :used] = self.task.seeds.stream("order", client, epoch).permutation(shard)[
-                :used
-            ]
+            first = portion * (len(shard) // self.task.portions)
+            shuffled = self.task.seeds.stream("order", client, shuffle).permutation(shard)
+            rows[n, :used] = shuffled[first : first + used]
             if self.task.augment:
                 draws[n, :used] = draw(self.task.seeds, client, epoch, used)
         self._rows.copy_(torch.from_numpy(rows))

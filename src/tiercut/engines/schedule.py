@@ -56,7 +56,7 @@ def make_schedule(task: Brief, plan: Round, steps: Sequence[int]) -> Schedule:
         n: Turn(
             source=task.sources[n],
             examples=task.counts[n],
-            sizes=tuple(batch_sizes(task.counts[n], task.batch)),
+            sizes=tuple(batch_sizes(task.counts[n], task.batch, task.portions)),
             first_step=steps[n],
             attends=int(attends[n]),
         )

@@ -48,6 +48,8 @@ class Brief(ABC):
     clients: tuple[str, ...]
     batch: int
     epochs: int
+    portions: int = 1
+    """An epoch is one of so many portions of every client's examples."""
     seeds: Seeds
     head: HeadKind | None = None
     wire: Wire = "fp32"
@@ -58,9 +60,14 @@ class Brief(ABC):
         """Refuse what would only fail in the middle of training."""
         if len(set(self.clients)) != len(self.clients):
             raise InputError("two clients have the same name; give every client its own")
-        empty = [name for name, c in zip(self.clients, self.counts, strict=True) if c == 0]
-        if empty:
-            raise InputError(f"client {empty[0]!r} has no training example; give it at least one")
+        for name, count in zip(self.clients, self.counts, strict=True):
+            if count == 0:
+                raise InputError(f"client {name!r} has no training example; give it at least one")
+            if count < self.portions:
+                raise InputError(
+                    f"client {name!r} has {count} training examples, too few for {self.portions}"
+                    f" portions; lower portions in [training]"
+                )
 
     @property
     @abstractmethod

@@ -22,7 +22,7 @@ SAME = {
     "fleet": ("examples",),
     "data": ("name", "partition", "alpha", "shards", "augment"),
     "training": (
-        *("batch", "epochs", "optimiser", "rate", "momentum", "weight_decay", "head"),
+        *("batch", "epochs", "portions", "optimiser", "rate", "momentum", "weight_decay", "head"),
         *("participation", "client_dropout", "wire"),
     ),
 }

@@ -40,6 +40,7 @@ def summarise(results: Results, targets: Sequence[float] | None = None) -> dict[
 
 def _heading(manifest: Manifest) -> dict[str, Any]:
     scenario = manifest.scenario
+    portions = scenario.training.portions
     return {
         "name": scenario.name,
         "model": scenario.model.name,
@@ -47,6 +48,7 @@ def _heading(manifest: Manifest) -> dict[str, Any]:
         "clients": manifest.clients,
         "batch": scenario.training.batch,
         "epochs": scenario.training.epochs,
+        **({"portions": portions} if portions > 1 else {}),
         "rounds": scenario.training.rounds,
         "cost": scenario.plan.cost,
     }

@@ -59,7 +59,8 @@ class Bench:
         if self.throughput is None:
             task = self.task
             profile = trace(task.model)
-            batch = min(task.batch, max(2, task.counts[0]))  # none that trains here is larger
+            most = max(2, task.counts[0] // task.portions)
+            batch = min(task.batch, most)  # none that trains here is larger
             found = measure_throughput(task.model, profile, batch, task.optimiser)
             self.throughput = found.throughput
         return self.throughput

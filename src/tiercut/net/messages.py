@@ -18,7 +18,7 @@ from tiercut.net.frames import reader
 from tiercut.net.tensors import MOST_DIMENSIONS, TensorHeader
 from tiercut.scenario import MOST_EXAMPLES, Interval, Wire
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Nodes of another protocol are refused."""
 MOST_CLASSES = 2**16
 """A device builds the last layer that a server asks for, and must have room for it."""
@@ -73,6 +73,7 @@ class Job(Document):
     weight_decay: Amount
     batch: Some
     epochs: Some
+    portions: Some
     seed: Count
     head: Literal["flat", "pooled"] | None
     wire: Wire

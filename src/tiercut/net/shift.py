@@ -112,7 +112,7 @@ def _turn(member: Member, task: Brief) -> Turn:
     return Turn(
         source=member.name,
         examples=member.examples,
-        sizes=tuple(batch_sizes(member.examples, task.batch)),
+        sizes=tuple(batch_sizes(member.examples, task.batch, task.portions)),
         first_step=member.first_step,
         attends=member.attends,
     )

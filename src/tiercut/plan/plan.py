@@ -41,6 +41,7 @@ class Plan:
     batches_per_epoch: int
     batch: int
     epochs: int
+    portions: int
     wire: Wire
     cost: CostModel
     cuts: tuple[int, ...]
@@ -77,6 +78,7 @@ class Plan:
             "batches_per_epoch": self.batches_per_epoch,
             "batch": self.batch,
             "epochs": self.epochs,
+            "portions": self.portions,
             "wire": self.wire,
             "cost": self.cost,
             "cuts": list(self.cuts),
@@ -106,6 +108,7 @@ def price(
         batches_per_epoch=problem.batches,
         batch=work.batch,
         epochs=work.epochs,
+        portions=work.portions,
         wire=work.wire,
         cost=model,
         cuts=problem.cuts,
@@ -137,6 +140,7 @@ class PlanFile(Document):
     )
     batch: int = Field(default=32, ge=1)
     epochs: int = Field(default=3, ge=1)
+    portions: int = Field(default=1, ge=1)
     wire: Wire = "fp32"
     cost: CostModel = "paper"
     cuts: tuple[int, ...] | None = Field(default=None, strict=False, min_length=1)

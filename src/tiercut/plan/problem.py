@@ -78,7 +78,7 @@ class Problem:
     @property
     def batches(self) -> int:
         """Q, batches per epoch."""
-        return self.fleet.batches_per_epoch(self.work.batch)
+        return self.work.batches(self.fleet)
 
     def layer_pairs(self) -> list[tuple[int, int]]:
         """Every (h, v) that may be chosen."""

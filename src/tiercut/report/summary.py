@@ -118,6 +118,8 @@ class Summary(_Part):
     clients: int
     batch: int
     epochs: int
+    portions: int = 1
+    """An epoch is one of so many of the data."""
     rounds: int
     cost: str
     targets: tuple[float, ...] = Field(strict=False)

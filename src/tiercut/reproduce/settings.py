@@ -62,6 +62,7 @@ class Setting:
                 scenario.training.batch,
                 scenario.training.epochs,
                 scenario.training.wire,
+                scenario.training.portions,
             ),
             scenario.plan.cuts or all_cuts(profile.depth, scheme_named("aa-hsfl-ll")),
             scenario.plan.cost,

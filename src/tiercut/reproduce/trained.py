@@ -19,6 +19,7 @@ from tiercut.reproduce.paper_curves import PRINTED, Row
 from tiercut.reproduce.readings import GIGABYTE, effort_to, final_accuracy
 from tiercut.reproduce.results import Cell, Origin, Spread, Table, to_document
 from tiercut.reproduce.study import Study
+from tiercut.scenario import TrainingSection
 
 RESULTS = "results"
 """The folder of a study's runs, in the folder of the study."""
@@ -63,7 +64,7 @@ def tabulate(study: Study, name: str, results: Results) -> Table:
         title=study.title,
         method=(
             *study.method,
-            f"{scenario.training.rounds} rounds of {scenario.training.epochs} epochs,"
+            f"{scenario.training.rounds} rounds of {_length_of(scenario.training)},"
             f" {scenario.training.optimiser} {scenario.training.rate:g}, batch"
             f" {scenario.training.batch}, {results.manifest.clients} clients,"
             f" {scenario.engine.precision}; the cost model is `{scenario.plan.cost}`.",
@@ -76,6 +77,12 @@ def tabulate(study: Study, name: str, results: Results) -> Table:
         seeds=results.manifest.seeds,
         pictures=tuple((f"Accuracy by {axis}", picture_of(axis)) for axis in study.axes),
     )
+
+
+def _length_of(training: TrainingSection) -> str:
+    whole = f"{training.epochs} epochs"
+    portions = training.portions
+    return whole if portions == 1 else f"{whole}, each over one of {portions} portions of the data"
 
 
 def picture_of(axis: str) -> str:

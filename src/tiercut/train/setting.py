@@ -103,6 +103,7 @@ def agreed_terms(scenario: Scenario, scheme: Scheme, data: Dataset) -> dict[str,
         ),
         "batch": training.batch,
         "epochs": training.epochs,
+        "portions": training.portions,
         "seeds": seeds,
         "head": training.head,
         "wire": training.wire,
@@ -114,7 +115,7 @@ def build_planner(
 ) -> Planner:
     """What plans the rounds of a task."""
     profile = _profile(scenario, task.model)
-    work = Workload(profile, task.batch, task.epochs, task.wire)
+    work = Workload(profile, task.batch, task.epochs, task.wire, task.portions)
     known = None if plan is None else _as_known(plan, task.scheme)
     cost = task.scheme.cost
     return Planner(cost, solver, work, scenario.plan.cuts, scenario.plan.cost, known)

@@ -37,6 +37,11 @@ def test_every_scheme(scheme):
     assert both(work, rounds, 3) < TIGHT
 
 
+def test_rounds_of_a_portion():
+    work = task("aa-hsfl-ll", "normed", portions=2)
+    assert both(work, [whole(work, index) for index in range(3)], 3) < TIGHT
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.data())
 def test_any_course_of_rounds(data):

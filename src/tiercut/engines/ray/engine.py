@@ -58,7 +58,7 @@ class Sharded:
     ) -> None:
         self.task, self._crew, self._store = task, crew, crew.store
         self._keeping = keeping or Keeping()
-        sizes = [batch_sizes(count, task.batch) for count in task.counts]
+        sizes = [batch_sizes(count, task.batch, task.portions) for count in task.counts]
         self._samples = np.array([sum(each) for each in sizes])
         self._batches = np.array([len(each) for each in sizes])
         self._whole = Whole(NOBODY, len(sizes), int(self._batches.max()))

@@ -81,9 +81,9 @@ class Probed:
 
 
 def rounds_from_probe(
-    curves: ProbeCurves, cuts: Sequence[int], target: float, epochs: int
+    curves: ProbeCurves, cuts: Sequence[int], target: float, epochs: float
 ) -> Probed:
-    """The epochs that every cut took, as rounds of so many `epochs`.
+    """The epochs that every cut took, as rounds of so many `epochs`, each over all of the data.
 
     Cuts are compared at an accuracy that all of them reach. What lies between that and the target
     is stretched as it was for the cut that reached the target first, and a cut that the probe saw
@@ -109,11 +109,11 @@ def rounds_from_probe(
     return Probed(by_cut, _basis(own, compared, target, epochs))
 
 
-def _basis(curves: ProbeCurves, compared: float, target: float, epochs: int) -> str:
+def _basis(curves: ProbeCurves, compared: float, target: float, epochs: float) -> str:
     said = (
-        f"a probe of {curves.epochs} epochs, {epochs} to a round; it averages nothing, so it knows"
-        f" no difference between h, numbers of aggregators and intervals, and its spread is that of"
-        f" its clients"
+        f"a probe of {curves.epochs} epochs, {epochs:g} to a round; it averages nothing, so it"
+        f" knows no difference between h, numbers of aggregators and intervals, and its spread is"
+        f" that of its clients"
     )
     late = [str(v) for v, sure in zip(curves.cuts, curves.sure, strict=True) if sure < target]
     if not late:

@@ -133,6 +133,7 @@ def _facts(summary: Summary) -> Html:
         "clients": f"{summary.clients:,}",
         "rounds": f"{summary.rounds:,}",
         "epochs": f"{summary.epochs:,}",
+        **({"portions": f"{summary.portions:,}"} if summary.portions > 1 else {}),
         "batch": f"{summary.batch:,}",
         "seeds": ", ".join(map(str, seeds)) if 0 < len(seeds) <= 6 else f"{len(seeds)}",
         "cost model": summary.cost,
