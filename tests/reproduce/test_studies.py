@@ -10,6 +10,7 @@ from tiercut.compare.comparison import Comparison
 from tiercut.errors import InputError
 from tiercut.models.profile import shipped_profile
 from tiercut.reproduce import tables
+from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.catalogue import STUDIES, choose
 from tiercut.reproduce.figures_4_to_7 import MODELS, TUNED, targets_of
 from tiercut.reproduce.lean import LEAN
@@ -45,7 +46,7 @@ def test_all_studies_of_a_model_train_on_the_same(model):
     files = {study.file for study in STUDIES.values() if study.model == model}
     found = [read_study(SCENARIOS, file) for file in files]
     assert len({(one.fleet, one.data, one.model, one.engine) for one in found}) == 1
-    found = [one for one in found if not one.name.startswith(SWIFT[1:])]
+    found = [one for one in found if not one.name.startswith((SWIFT[1:], BRISK[1:]))]
     assert len({one.training.rounds for one in found}) == 1
     paper = read_study(SCENARIOS, f"paper-{model}")
     assert (found[0].fleet.clients, found[0].training.epochs) == (paper.fleet.clients, 3)
@@ -92,6 +93,13 @@ def test_swift_is_tuned_with_shorter_rounds_and_fewer_bytes(number):
     found = differing(best, other)
     found.pop("training.rounds", None)
     assert found == {"training.epochs": 1, "training.wire": "int8"}
+
+
+def test_brisk_is_swift_with_shorter_rounds():
+    brisk, swift = (STUDIES[f"figure-7{version}"] for version in (BRISK, SWIFT))
+    assert brisk.contenders == swift.contenders
+    found = differing(*(read_study(SCENARIOS, study.file) for study in (swift, brisk)))
+    assert found == {"training.portions": 4, "training.rounds": 72}
 
 
 @pytest.mark.parametrize("number", MODELS)
@@ -143,7 +151,7 @@ def test_names_stand_for_tables_studies_or_all():
     everything = choose("all")
     assert everything.tables == tables.TABLES
     assert list(everything.from_studies) == ["table-iii", "gains", "gains-network"]
-    assert not [name for name in everything.studies if name.endswith((TUNED, SWIFT, LEAN))]
+    assert not [name for name in everything.studies if name.endswith((TUNED, SWIFT, BRISK, LEAN))]
 
 
 def test_unknown_names_get_the_nearest_one():

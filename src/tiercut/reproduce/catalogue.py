@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tiercut.errors import InputError, nearest
 from tiercut.reproduce import (
+    brisk,
     figure_2,
     figures_4_to_7,
     figures_8_and_9,
@@ -19,6 +20,7 @@ from tiercut.reproduce import (
     table_vi,
     tables,
 )
+from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.figures_4_to_7 import TUNED
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.results import Table
@@ -31,6 +33,7 @@ STUDIES: dict[str, Study] = {
     **figure_2.STUDIES,
     **figures_4_to_7.STUDIES,
     **swift.STUDIES,
+    **brisk.STUDIES,
     **lean.STUDIES,
     **figures_8_and_9.STUDIES,
     **table_vi.STUDIES,
@@ -42,7 +45,7 @@ FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
     gains_network.NAME: gains_network.make,
 }
 """What is made from the folder of studies."""
-BEYOND = (TUNED, SWIFT, LEAN)
+BEYOND = (TUNED, SWIFT, BRISK, LEAN)
 """How versions of figures end that the paper does not have."""
 PARTS = ("figure-2", "table-vi")
 """Names that stand for a study of each of several models."""

@@ -1,7 +1,7 @@
 """What our options reach at the accuracies of Table III: the least delay and the least traffic.
 
-Against rivals as published (Figures 4 to 7) and against rivals at their best (the tuned, swift and
-lean versions of these figures).
+Against rivals as published (Figures 4 to 7) and against rivals at their best (the tuned, swift,
+brisk and lean versions of these figures).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tiercut.errors import InputError
 from tiercut.measure.results import Results
+from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.figures_4_to_7 import AA, BEST, MODELS, TUNED, targets_of
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import TABLE_III, PrintedGain
@@ -24,10 +25,10 @@ from tiercut.reproduce.trained import read_runs
 
 NAME = "gains"
 METHOD = (
-    "Made from the runs of Figures 4 to 7 and of their tuned, swift and lean versions; trains"
-    " nothing.",
+    "Made from the runs of Figures 4 to 7 and of their tuned, swift, brisk and lean versions;"
+    " trains nothing.",
     "Of ours the one with the least delay, or the least traffic, at that accuracy is taken: AA"
-    " HSFL-ll, AA HSFL-ll with our options (best, swift), or with the fewest bytes (lean).",
+    " HSFL-ll, AA HSFL-ll with our options (best, swift, brisk), or with the fewest bytes (lean).",
     "As published, the rivals are those of the figure; at their best, those of the other versions,"
     " with the same options as ours.",
     "The rival is the one with the least delay, or the least traffic, which may be two.",
@@ -84,7 +85,7 @@ class _Figure:
         """Versions with equal options; none where rivals lack their best in delay or traffic."""
         found = {
             version: results
-            for version in (TUNED, SWIFT, LEAN)
+            for version in (TUNED, SWIFT, BRISK, LEAN)
             if (results := self.read(self.folder / f"figure-{self.number}{version}")) is not None
         }
         return tuple(found.values()) if LEAN in found and len(found) > 1 else ()
