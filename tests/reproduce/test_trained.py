@@ -250,7 +250,12 @@ def test_gains_take_the_best_of_ours_and_of_the_rivals(tmp_path):
     alone = gains.make(tmp_path)
     assert alone.rows[0][4:] == (25.0, 50.0, "DTFL", None, None)
     assert alone.differences[0].startswith("AlexNet is missing")
-    assert alone.differences[1].startswith("VGG-11 is not compared with rivals at their best")
+    assert alone.differences[1:3] == (
+        "VGG-11 is not compared in delay with rivals at their best: that needs `tiercut reproduce"
+        " figure-5-tuned` or `tiercut reproduce figure-5-swift`.",
+        "VGG-11 is not compared in traffic with rivals at their best: that needs `tiercut reproduce"
+        " figure-5-lean`.",
+    )
     for name in ("figure-5-tuned", "figure-5-lean"):
         curves = {one: {0: SLOW} for one in clocks[name]}
         write_study(STUDIES[name], tmp_path / name, curves, seconds=clocks[name])
@@ -258,7 +263,11 @@ def test_gains_take_the_best_of_ours_and_of_the_rivals(tmp_path):
     assert table.rows[0] == ("VGG-11", 65.0, "delay", 35.0, 25.0, 62.5, "DTFL", -50.0, "LocSFL")
     assert table.rows[1][2:4] == ("traffic", 37.5)
     assert [row[4:] for row in table.rows[4:]] == [table.rows[0][4:]] * 2
-    assert len(table.differences) == 3
+    (late,) = (text for text in table.differences if "is not finished" in text)
+    assert late == (
+        "figure-5-tuned is not finished: Multihop SFL, DTFL, DTFL, contended may reach an accuracy"
+        " with less than is shown here."
+    )
     swift = {"sfl": 9.0, "aa-hsfl-ll": 1.0}
     curves = {one: {0: SLOW} for one in swift}
     write_study(STUDIES["figure-5-swift"], tmp_path / "figure-5-swift", curves, seconds=swift)
@@ -268,6 +277,15 @@ def test_gains_take_the_best_of_ours_and_of_the_rivals(tmp_path):
 def test_gains_that_nobody_reached_are_left_open(tmp_path):
     write_study(STUDIES["figure-5"], tmp_path / "figure-5", {"sfl": {0: [0.1, 0.2, 0.3]}})
     assert {row[4:] for row in gains.make(tmp_path).rows} == {(None,) * 5}
+
+
+def test_gains_tell_who_reached_an_accuracy_alone(tmp_path):
+    curves = {"sfl": {0: [0.1, 0.2, 0.66]}, "aa-best": {0: [0.5, 0.71, 0.72]}}
+    write_study(STUDIES["figure-5"], tmp_path / "figure-5", curves)
+    delays = [row[4:7] for row in gains.make(tmp_path).rows if row[2] == "delay"]
+    assert delays[0][0] == "rival alone"  # AA HSFL-ll as published has not begun
+    assert delays[1] == (None, "ours alone", None)
+    assert delays[2] == (None, None, None)
 
 
 def test_gains_without_any_figure_say_what_to_do(tmp_path):

@@ -32,13 +32,19 @@ METHOD = (
     "As published, the rivals are those of the figure; at their best, those of the other versions,"
     " with the same options as ours.",
     "The rival is the one with the least delay, or the least traffic, which may be two.",
-    "A gain is there only where every seed of both reached the accuracy; a negative one is a loss.",
+    "A gain is there only where every seed of both reached the accuracy, and a negative one is a"
+    " loss; else the table says who reached it alone, or nobody.",
 )
 PRINTED: dict[str, Callable[[PrintedGain], float]] = {
     "delay": lambda printed: printed.delay,
     "traffic": lambda printed: printed.overhead,
 }
 """What the paper claims to save, by what it is a gain in."""
+VERSIONS = (TUNED, SWIFT, BRISK, LEAN)
+AT_BEST = {"delay": (TUNED, SWIFT), "traffic": (LEAN,)}
+"""The versions of a figure in which rivals are at their best; one of them has to be there."""
+NOBODY: tuple[Cell, Cell] = (None, None)
+"""The gain over rivals at their best, and who they are, where none is there."""
 COLUMNS = (
     "model",
     "accuracy (%)",
@@ -81,14 +87,17 @@ class _Figure:
         return self.read(self.folder / f"figure-{self.number}")
 
     @cached_property
-    def beyond(self) -> tuple[Results, ...]:
-        """Versions with equal options; none where rivals lack their best in delay or traffic."""
-        found = {
+    def beyond(self) -> dict[str, Results]:
+        """Those with equal options for all."""
+        return {
             version: results
-            for version in (TUNED, SWIFT, BRISK, LEAN)
+            for version in VERSIONS
             if (results := self.read(self.folder / f"figure-{self.number}{version}")) is not None
         }
-        return tuple(found.values()) if LEAN in found and len(found) > 1 else ()
+
+    def has_best(self, kind: str) -> bool:
+        """Whether rivals are there at their best in delay, or in traffic."""
+        return any(version in self.beyond for version in AT_BEST[kind])
 
 
 def make(output: Path) -> Table:
@@ -113,7 +122,7 @@ def tabulate(
         method=method,
         columns=COLUMNS,
         rows=tuple(row for figure in known for row in _rows(figure, kinds)),
-        differences=tuple(_missing(figures)),
+        differences=tuple(_missing(figures, kinds)),
         seeds=tuple(
             sorted({s for one in known if one.published for s in one.published.manifest.seeds})
         ),
@@ -127,9 +136,9 @@ def _rows(figure: _Figure, kinds: Iterable[str]) -> list[tuple[Cell, ...]]:
 def _row(figure: _Figure, target: float, kind: str) -> tuple[Cell, ...]:
     assert figure.published is not None
     published = _ways([figure.published], RIVALS, target)
-    at_best = _ways(figure.beyond, RIVALS, target)
+    at_best = _ways(figure.beyond.values(), RIVALS, target)
     as_printed = _ways([figure.published], [AA], target)
-    ours = _ways([figure.published, *figure.beyond], [AA, BEST], target)
+    ours = _ways([figure.published, *figure.beyond.values()], [AA, BEST], target)
     return (
         TITLES[figure.model],
         100 * target,
@@ -138,8 +147,7 @@ def _row(figure: _Figure, target: float, kind: str) -> tuple[Cell, ...]:
         _gain(as_printed, published, kind),
         _gain(ours, published, kind),
         _title(published, kind),
-        _gain(ours, at_best, kind),
-        _title(at_best, kind),
+        *((_gain(ours, at_best, kind), _title(at_best, kind)) if figure.has_best(kind) else NOBODY),
     )
 
 
@@ -156,10 +164,12 @@ def _least(ways: list[_Way], what: str) -> _Way | None:
     return min(ways, key=lambda way: getattr(way.cost, what), default=None)
 
 
-def _gain(ours: list[_Way], theirs: list[_Way], what: str) -> float | None:
+def _gain(ours: list[_Way], theirs: list[_Way], what: str) -> Cell:
     mine, rival = _least(ours, what), _least(theirs, what)
-    if mine is None or rival is None:
-        return None
+    if mine is None:
+        return None if rival is None else "rival alone"
+    if rival is None:
+        return "ours alone"
     return percent_saved(getattr(mine.cost, what), getattr(rival.cost, what))
 
 
@@ -168,17 +178,33 @@ def _title(ways: list[_Way], what: str) -> str | None:
     return None if least is None else least.title
 
 
-def _missing(figures: Iterable[_Figure]) -> list[str]:
+def _missing(figures: Iterable[_Figure], kinds: Iterable[str]) -> list[str]:
     sentences = []
     for figure in figures:
-        title = TITLES[figure.model]
         if figure.published is None:
-            sentences.append(f"{title} is missing: no `tiercut reproduce figure-{figure.number}`.")
-        elif not figure.beyond:
-            sentences.append(
-                f"{title} is not compared with rivals at their best: that needs"
-                f" `tiercut reproduce figure-{figure.number}{LEAN}`, and"
-                f" `tiercut reproduce figure-{figure.number}{TUNED}` or"
-                f" `tiercut reproduce figure-{figure.number}{SWIFT}`."
-            )
+            name = f"`tiercut reproduce figure-{figure.number}`"
+            sentences.append(f"{TITLES[figure.model]} is missing: no {name}.")
+        else:
+            sentences += [_needs(figure, kind) for kind in kinds if not figure.has_best(kind)]
+            sentences += [
+                _unfinished(f"figure-{figure.number}{version}", results)
+                for version, results in figure.beyond.items()
+                if not all(one.is_complete for one in results.contenders)
+            ]
     return sentences
+
+
+def _needs(figure: _Figure, kind: str) -> str:
+    commands = (f"`tiercut reproduce figure-{figure.number}{v}`" for v in AT_BEST[kind])
+    return (
+        f"{TITLES[figure.model]} is not compared in {kind} with rivals at their best: that needs"
+        f" {' or '.join(commands)}."
+    )
+
+
+def _unfinished(name: str, results: Results) -> str:
+    late = [one.title for one in results.contenders if not one.is_complete]
+    return (
+        f"{name} is not finished: {', '.join(late)} may reach an accuracy with less than is"
+        f" shown here."
+    )
