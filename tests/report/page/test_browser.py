@@ -33,6 +33,8 @@ def open_page(driver, path, dark=False, phone=False):
     theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     still = {"name": "prefers-reduced-motion", "value": "reduce"}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [theme, still]})
+    # Nothing hears of a focus in a window that has none, as one without a screen may.
+    driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
     if phone:
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
     else:
@@ -81,10 +83,10 @@ def colour(driver, selector="body"):
 def requests(driver):
     """Everything that the page asked for since it was opened, itself left out."""
     said = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    sent = [
-        m["params"]["request"]["url"] for m in said if m["method"] == "Network.requestWillBeSent"
-    ]
-    return [url for url in sent if not url.startswith(("file:", "data:"))]
+    sent = [m["params"] for m in said if m["method"] == "Network.requestWillBeSent"]
+    # The browser's own first page may still ask for something.
+    urls = [one["request"]["url"] for one in sent if one["documentURL"].startswith("file:")]
+    return [url for url in urls if not url.startswith(("file:", "data:"))]
 
 
 def scrolls_sideways(driver):
