@@ -1,4 +1,4 @@
-"""`--on ray`: what is refused, what a person sees, and that Ctrl-C leaves nothing behind."""
+"""`--on ray`, `--at-once`: what is refused, what a person sees, and what Ctrl-C leaves behind."""
 
 import io
 import os
@@ -46,6 +46,17 @@ def test_a_wrong_place_is_refused_and_nothing_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--at-once 0", "--at-once is 0; expected at least 1"),
+        ("--at-once 2 --on ray", "--at-once is for work without Ray; leave it or --on ray away"),
+    ],
+)
+def test_a_wrong_number_at_once_is_refused(refusal, scenario, options, sentence):
+    assert sentence in refusal("compare", scenario, "-o", "results", *options.split())
+
+
 def test_choosing_cuts_again_needs_no_place(refusal):
     assert "leave --on away" in refusal("probe", "--from", "p.json", "--on", "ray")
 
@@ -55,6 +66,8 @@ def test_an_engine_that_is_spread_itself_is_not_spread_again(refusal, scenario):
     message = refusal("compare", scenario, "-o", "results", "--on", "ray")
     assert "the scenario's engine is net" in message
     assert "use the engine stacked" in message
+    message = refusal("compare", scenario, "-o", "results", "--at-once", "2")
+    assert "--at-once 2 trains every run whole by one worker" in message
 
 
 def test_a_worker_has_a_core_unless_it_is_given_more():
@@ -63,6 +76,13 @@ def test_a_worker_has_a_core_unless_it_is_given_more():
     assert (adjusted.device, adjusted.threads) == ("cpu", 1)
     assert place.adjust(EngineSection(device="cpu", threads=3)).threads == 3
     assert Place().adjust(EngineSection()) == EngineSection()
+
+
+def test_those_at_work_here_share_the_cores():
+    cores = os.cpu_count() or 1
+    assert Place(at_once=2).adjust(EngineSection()).threads == max(1, cores // 2)
+    assert Place(at_once=1000).adjust(EngineSection()).threads == 1
+    assert Place(at_once=2).adjust(EngineSection(threads=7)).threads == 7
 
 
 def test_ray_chooses_the_gpu(monkeypatch):
@@ -119,12 +139,13 @@ def begun_by(mark):
     return found
 
 
-def test_ctrl_c_leaves_no_worker_behind_and_loses_nothing(tiercut, tmp_path):
+@pytest.mark.parametrize("place", ["--on ray", "--at-once 2"])
+def test_ctrl_c_leaves_no_worker_behind_and_loses_nothing(tiercut, tmp_path, place):
     (tmp_path / "scenario.toml").write_text(LONG)
     words = ("compare", "scenario.toml", "--schemes", "sfl", "--seeds", "1")
     mark = uuid.uuid4().hex
     running = subprocess.Popen(
-        [sys.executable, "-m", "tiercut", *words, "-o", "results", "--on", "ray"],
+        [sys.executable, "-m", "tiercut", *words, "-o", "results", *place.split()],
         cwd=tmp_path,
         env={**os.environ, "TIERCUT_TEST": mark, "RAY_worker_niceness": "0"},
         stdout=subprocess.PIPE,
@@ -140,7 +161,7 @@ def test_ctrl_c_leaves_no_worker_behind_and_loses_nothing(tiercut, tmp_path):
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does, to all of them
     shown, said = running.communicate(timeout=120)
     assert (running.returncode, shown) == (130, ""), said
-    assert "--on ray` goes on where it was; what is done is kept" in said
+    assert f"{place}` goes on where it was; what is done is kept" in said
     while begun_by(mark):
         time.sleep(0.01)
     rounds = journal.read_bytes().count(b"\n") + 1

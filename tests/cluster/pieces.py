@@ -41,9 +41,10 @@ def stumble(_, item, say):
 def wait_once(common, item, say):
     """Says which process it is in; the first time it never ends."""
     begun = common.folder / str(item)
+    is_first = not begun.exists()
+    begun.touch()  # before anything is said: who hears of this process may kill it at once
     say(os.getpid())
-    if not begun.exists():
-        begun.touch()
+    if is_first:
         time.sleep(1000)
     return item
 

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.cli.test_train import SCENARIO
+from tests.cluster.notes import Notes, do, is_alive, kill
 from tests.cluster.pieces import TOOLS, Once, multiply, stumble, wait, wait_once
 from tests.compare.instances import carry_out, comparison
 from tests.probe.instances import CPU, tiny
@@ -44,35 +45,6 @@ def on_ray():
 @pytest.fixture
 def workers():
     return Spread(ONE_CORE)
-
-
-class Notes:
-    """Remembers what was said and lost, by piece of work."""
-
-    def __init__(self, then=lambda item, said: None):
-        self.said, self.lost, self.then = {}, [], then
-
-    def hear(self, item, said):
-        self.said.setdefault(item, []).append(said)
-        self.then(item, said)
-
-    def on_lost(self, item, reason):
-        self.lost.append((item, reason))
-
-
-def do(workers, work, common, items, notes):
-    return workers.do(work, common, items, hear=notes.hear, on_lost=notes.on_lost)
-
-
-def kill(_, process):
-    os.kill(process, signal.SIGKILL)
-
-
-def is_alive(process):
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 # ------------------------------------------------------------------------------- pieces of work

@@ -125,6 +125,17 @@ def test_a_run_that_fails_is_told_at_the_end(tmp_path, monkeypatch):
     assert (tmp_path / "figure-5" / "README.md").exists()
 
 
+def test_runs_beside_each_other_come_to_the_same(tmp_path):
+    for name, options in (("alone", ()), ("beside", ("--at-once", "2"))):
+        result = reproduce("figure-9", tmp_path / name, "--quick", *options)
+        assert result.exit_code == 0, result.output
+    one, other = (
+        (tmp_path / name / "figure-9" / RESULTS / "summary.json").read_bytes()
+        for name in ("alone", "beside")
+    )
+    assert one == other
+
+
 def test_a_quick_trial_goes_nowhere_but_where_it_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["reproduce", "figure-4", "--quick"])

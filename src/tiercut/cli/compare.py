@@ -15,7 +15,7 @@ import typer
 from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption
 from tiercut.cli.measure import TargetsOption, parse_targets
-from tiercut.cli.place import OnOption, Place, RayAddressOption
+from tiercut.cli.place import AtOnceOption, OnOption, Place, RayAddressOption
 from tiercut.cli.progress import counting
 from tiercut.cli.train import (
     DeviceOption,
@@ -69,6 +69,7 @@ def compare(
     threads: ThreadsOption = None,
     on: OnOption = None,
     ray_address: RayAddressOption = None,
+    at_once: AtOnceOption = 1,
     data_dir: DirOption = None,
     targets: TargetsOption = None,
     drop_checkpoints: Annotated[
@@ -83,7 +84,7 @@ def compare(
     from tiercut.compare.runs import run_comparison
     from tiercut.documents import to_json
 
-    place = Place(on, ray_address)
+    place = Place(on, ray_address, at_once)
     engine = {"executor": executor, "device": device, "precision": precision, "threads": threads}
     asked = describe(scenario, schemes, seeds, own, fixed, data_dir, rounds=rounds, engine=engine)
     comparison = replace(asked, scenario=_adjusted(asked.scenario, place))
@@ -156,12 +157,12 @@ def _adjusted(scenario: Scenario, place: Place) -> Scenario:
     """The scenario as runs are computed where they are."""
     from tiercut.train.setting import reachable
 
-    if place.on is None:
+    if place.option is None:
         return scenario
     if scenario.engine.name not in WHOLE:
         raise InputError(
-            f"the scenario's engine is {scenario.engine.name}, and --on {place.on} trains every run"
-            f" whole by one worker; use the engine {WHOLE[0]}, or leave --on away"
+            f"the scenario's engine is {scenario.engine.name}, and {place.option} trains every run"
+            f" whole by one worker; use the engine {WHOLE[0]}, or leave that away"
         )
     return scenario.model_copy(update={"engine": place.adjust(reachable(scenario.engine))})
 

@@ -12,6 +12,7 @@ import typer
 
 from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption, deliver
+from tiercut.cli.place import AtOnceOption, Place
 from tiercut.cli.progress import counting
 from tiercut.cli.train import DeviceOption, ExecutorOption, PrecisionOption, ThreadsOption
 from tiercut.errors import InputError, TiercutError
@@ -48,6 +49,7 @@ def reproduce(
     device: DeviceOption = None,
     precision: PrecisionOption = None,
     threads: ThreadsOption = None,
+    at_once: AtOnceOption = 1,
     data_dir: DirOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -73,7 +75,8 @@ def reproduce(
         "precision": precision,
         "threads": threads,
     }
-    terms = Terms(scenarios, output, quick, name == ALL, seeds, rounds, engine, data_dir)
+    place = Place(at_once=at_once)
+    terms = Terms(scenarios, output, quick, name == ALL, seeds, rounds, engine, data_dir, place)
     kept = _Kept(output, show=not json)
     if choice.tables and not quick:
         settings = read_settings(scenarios)

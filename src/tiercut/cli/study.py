@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiercut.cli.compare import parse_seeds, saying_how_to_go_on
+from tiercut.cli.place import Place
 from tiercut.cli.progress import counting
 from tiercut.errors import MissingError
 
@@ -32,6 +33,8 @@ class Terms:
     engine: dict[str, Any]
     """Keys of the scenario's section; None keeps what it says."""
     data_dir: Path | None
+    place: Place
+    """How many runs are trained at a time."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ def _decide(study: Study, terms: Terms) -> Wanted:
     if terms.quick:
         study, scenario = quick_study(study), quick_scenario(scenario)
     scenario = override(scenario, training={"rounds": terms.rounds}, engine=terms.engine)
+    scenario = scenario.model_copy(update={"engine": terms.place.adjust(scenario.engine)})
     seeds = parse_seeds(terms.seeds or str(study.seeds), scenario.seed)
     return Wanted(study, scenario, study.overrides(terms.scenarios), seeds)
 
@@ -90,13 +94,19 @@ def _train(wanted: Wanted, results: Path, terms: Terms) -> tuple[str, ...]:
     from tiercut.cli.comparison_progress import watching_runs
     from tiercut.reproduce.runs import train
 
-    with counting("reading images") as count, watching_runs() as watcher, saying_how_to_go_on():
+    with (
+        counting("reading images") as count,
+        saying_how_to_go_on(),
+        terms.place.workers(wanted.scenario.engine) as workers,
+        watching_runs() as watcher,
+    ):
         return train(
             wanted,
             results,
             data_dir=terms.data_dir,
             command=["tiercut", *sys.argv[1:]],
             watcher=watcher,
+            workers=workers,
             progress=count,
         )
 

@@ -7,7 +7,6 @@ none: a piece whose worker is lost is begun again from here, so that somebody is
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -23,16 +22,20 @@ from tiercut.cluster.workers import (
     Ended,
     Hear,
     Item,
+    Loss,
     OnLost,
     Result,
+    Terms,
     Work,
     attempt,
+    carry_out,
     claim_nothing,
 )
-from tiercut.errors import InputError, TiercutError
+from tiercut.errors import InputError
 
 ATTEMPTS = 4
 """How often a piece of work is begun: what lost four workers would lose the fifth."""
+REMEDY = "where memory is too small for so many workers, more --threads for each make them fewer"
 
 
 @dataclass(frozen=True)
@@ -79,24 +82,8 @@ class Spread:
     ) -> Generator[Ended[Item, Result], None, None]:
         """See Workers."""
         tasks = _Tasks(self._starter(work, common, claim))
-        losses = Counter[Item]()
-        try:
-            for item in items:
-                tasks.begin(item)
-            while tasks:
-                item, said = tasks.listen()
-                if isinstance(said, Ended):
-                    yield said
-                elif not isinstance(said, Loss):
-                    hear(item, said)
-                elif losses[item] + 1 < ATTEMPTS:
-                    losses[item] += 1
-                    on_lost(item, f"{said.reason}; it is begun again")
-                    tasks.begin(item)
-                else:
-                    yield Ended(item, problem=_given_up(said))
-        finally:
-            tasks.stop()
+        everything = Terms(at_once=len(items), attempts=ATTEMPTS, remedy=REMEDY)
+        return carry_out(tasks, items, everything, hear=hear, on_lost=on_lost)
 
     def _starter(
         self, work: Work[Common, Item, Result], common: Common, claim: Claim[Item]
@@ -134,20 +121,6 @@ def stream(
         while (words := said.get()) is not over:
             yield words
     yield doing.result()
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A piece of work stopped, and not by its own doing."""
-
-    reason: str
-
-
-def _given_up(last: Loss) -> TiercutError:
-    return TiercutError(
-        f"{last.reason}, {ATTEMPTS} times; where memory is too small for so many workers, more"
-        f" --threads for each make them fewer"
-    )
 
 
 class _Tasks(Generic[Item]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -53,6 +54,69 @@ def attempt(
 def claim_nothing(_: Hashable) -> int:
     """A Claim of those who do not know what they take."""
     return 0
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A piece of work stopped, and not by its own doing."""
+
+    reason: str
+
+
+class Pieces(Protocol[Item]):
+    """The pieces that are begun and not over."""
+
+    def __len__(self) -> int: ...
+
+    def begin(self, item: Item) -> None:
+        """Begin a piece, or have it begun where there is room."""
+
+    def listen(self) -> tuple[Item, Any]:
+        """Wait until something is said in a piece; its end and its loss are said too."""
+
+    def stop(self) -> None:
+        """End those that are left, at once: what they have written down is all they need."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How pieces of work are carried out."""
+
+    at_once: int
+    attempts: int
+    """How often a piece is begun that is lost."""
+    remedy: str
+    """What helps where pieces are lost again and again."""
+
+
+def carry_out(
+    pieces: Pieces[Item],
+    items: Sequence[Item],
+    terms: Terms,
+    *,
+    hear: Hear[Item],
+    on_lost: OnLost[Item],
+) -> Generator[Ended[Item, Any], None, None]:
+    """Every piece as it ends; one that is lost is begun again."""
+    waiting, losses = deque(items), Counter[Item]()
+    try:
+        while waiting or pieces:
+            while waiting and len(pieces) < terms.at_once:
+                pieces.begin(waiting.popleft())
+            item, said = pieces.listen()
+            if isinstance(said, Ended):
+                yield said
+            elif not isinstance(said, Loss):
+                hear(item, said)
+            elif losses[item] + 1 < terms.attempts:
+                losses[item] += 1
+                on_lost(item, f"{said.reason}; it is begun again")
+                waiting.appendleft(item)
+            else:
+                said = f"{said.reason}, {terms.attempts} times; {terms.remedy}"
+                yield Ended(item, problem=TiercutError(said))
+    finally:
+        pieces.stop()
 
 
 class Workers(Protocol):

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from tiercut.cluster.workers import Workers
 from tiercut.compare.check import check_comparison
 from tiercut.compare.comparison import Comparison, Job, job_folder
 from tiercut.compare.runs import run_comparison
@@ -66,6 +67,7 @@ def train(
     data_dir: Path | None = None,
     command: Sequence[str] = (),
     watcher: Watcher | None = None,
+    workers: Workers | None = None,
     progress: Progress = silent,
 ) -> tuple[str, ...]:
     """Train what a folder lacks; gives a sentence for every run that failed."""
@@ -85,7 +87,9 @@ def train(
     write_text(folder / MACHINE, to_json(describe_machine(manifest.device)))
     there = frozenset(job for job in whole.jobs if _is_trained(folder, job))
     rest = replace(whole, there=there)
-    outcome = run_comparison(rest, folder, manifest, drop_checkpoints=True, watcher=watcher)
+    outcome = run_comparison(
+        rest, folder, manifest, drop_checkpoints=True, watcher=watcher, workers=workers
+    )
     for job in whole.jobs:
         if _is_trained(folder, job):
             _lighten(folder, job)
