@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.contract import Contract
 from tests.cluster.notes import Notes, do, is_alive, kill
-from tests.cluster.pieces import TOOLS, Once, multiply, stumble, wait, wait_once
+from tests.cluster.pieces import TOOLS, multiply, wait
 from tests.compare.instances import carry_out, comparison
 from tiercut.cluster.beside import ATTEMPTS, Beside
-from tiercut.errors import InputError, TiercutError
 from tiercut.measure.manifest import manifest_path
 
 ROOT = Path(__file__).parents[2]
@@ -27,24 +27,14 @@ if __name__ == "__main__":
 """
 
 
-def test_every_piece_is_done_where_the_command_was_given(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    notes = Notes()
-    ends = do(TWO, multiply, TOOLS, range(3), notes)
-    assert {ended.item: ended.result() for ended in ends} == {n: 3 * n for n in range(3)}
-    assert notes.said == {n: [("in", str(tmp_path)), ("begun", n)] for n in range(3)}
-    assert notes.lost == []
+@pytest.fixture
+def workers():
+    return TWO
 
 
-def test_a_problem_is_not_tried_again_and_does_not_keep_the_others_back():
-    ends = {ended.item: ended for ended in do(TWO, stumble, None, [1, 0], Notes())}
-    assert ends[0].result() == 0.5
-    assert isinstance(ends[1].problem, InputError)
-
-
-def test_a_bug_comes_out_as_it_is():
-    with pytest.raises(ZeroDivisionError, match="division by zero"):
-        list(do(TWO, stumble, None, [2], Notes()))
+class TestBeside(Contract):
+    lost = "its process ended with exit code -9"
+    attempts = ATTEMPTS
 
 
 def test_no_more_are_at_work_than_are_wanted(tmp_path):
@@ -61,40 +51,6 @@ def test_no_more_are_at_work_than_are_wanted(tmp_path):
     notes = Notes(look)
     list(do(TWO, wait, None, [1, 2, 3], notes))
     assert max(at_work) <= 2
-
-
-def test_what_lost_its_process_is_begun_again(tmp_path):
-    def kill_first(item, process):
-        if len(notes.said[item]) == 1:
-            kill(item, process)
-
-    notes = Notes(kill_first)
-    ends = do(TWO, wait_once, Once(tmp_path), ["a", "b"], notes)
-    assert sorted(ended.result() for ended in ends) == ["a", "b"]
-    reason = "its process ended with exit code -9; it is begun again"
-    assert sorted(notes.lost) == [(n, reason) for n in "ab"]
-
-
-def test_what_loses_every_process_is_given_up_and_the_others_are_done():
-    notes = Notes(lambda item, process: kill(item, process) if item else None)
-    ends = {ended.item: ended for ended in do(TWO, wait, None, [1, 0], notes)}
-    assert ends[0].result() == 0
-    assert type(ends[1].problem) is TiercutError
-    assert f"exit code -9, {ATTEMPTS} times; where memory is too small" in str(ends[1].problem)
-
-
-def test_whoever_stops_listening_leaves_nobody_at_work():
-    class Enough(Exception):
-        """What a listener raises, as Ctrl-C would."""
-
-    def stop(*_):
-        raise Enough
-
-    notes = Notes(stop)
-    with pytest.raises(Enough):
-        list(do(TWO, wait, None, [1, 2, 3], notes))
-    ((process,),) = notes.said.values()
-    assert not is_alive(process)
 
 
 def test_whoever_is_killed_leaves_nobody_at_work(tmp_path):
