@@ -4,6 +4,7 @@ As a program, with the address of a cluster, it does some of them there.
 """
 
 import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -55,6 +56,13 @@ def wait(_, item, say):
     if item:
         time.sleep(1000)
     return item
+
+
+def break_off(_, item, say):
+    """Is killed after half of what it says has left."""
+    pipe = say.__self__
+    os.write(pipe.fileno(), (100).to_bytes(4, "big") + b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def ignore(*_):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.contract import Contract
 from tests.cluster.notes import Notes, do, is_alive, kill
-from tests.cluster.pieces import TOOLS, multiply, wait
+from tests.cluster.pieces import TOOLS, break_off, multiply, stumble, wait
 from tests.compare.instances import carry_out, comparison
 from tiercut.cluster.beside import ATTEMPTS, Beside
 from tiercut.measure.manifest import manifest_path
@@ -35,6 +35,17 @@ def workers():
 class TestBeside(Contract):
     lost = "its process ended with exit code -9"
     attempts = ATTEMPTS
+
+
+def test_a_bug_tells_where_it_was():
+    with pytest.raises(ZeroDivisionError) as bug:
+        list(do(TWO, stumble, None, [2], Notes()))
+    assert "in stumble" in bug.value.__notes__[0]
+
+
+def test_whoever_is_killed_in_the_middle_of_a_message_is_lost():
+    ends = do(TWO, break_off, None, [1], Notes())
+    assert "exit code -9" in str(next(ends).problem)
 
 
 def test_no_more_are_at_work_than_are_wanted(tmp_path):

@@ -16,7 +16,7 @@ from tiercut.engines.common import CommonModel
 from tiercut.errors import InputError
 from tiercut.net import device
 from tiercut.net.device import Device, Place
-from tiercut.net.frames import MOST_HEADER, MOST_PAYLOAD
+from tiercut.net.frames import MOST_HEADER, MOST_PAYLOAD, Refused
 from tiercut.net.job import make_job, make_task
 from tiercut.net.letters import DTYPE, named_tensors
 from tiercut.net.logs import Log
@@ -294,3 +294,10 @@ def test_no_code_runs_because_a_server_names_it(papers, what, tmp_path, monkeypa
         fool(papers, [words(Welcome(job=job))])
     with pytest.raises(InputError, match="trap:spring"):
         fool(papers, [words(Welcome(job=job))], **{what: "trap:other"})
+
+
+def test_somebody_with_fewer_examples_than_portions_is_refused():
+    task = make_task(changed(JOB, portions=2), NAME, lambda *_: OWN)
+    begin = changed(BEGIN, members=(MEMBER, changed(OTHER, examples=1)))
+    with pytest.raises(Refused, match="client-2 with 1 examples in 2 portions"):
+        make_shift(begin, task, CommonModel(task, DTYPE))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import traceback
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
@@ -90,7 +91,7 @@ class _Processes(Generic[Item]):
         item, process = self._running[pipe]
         try:
             said = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):  # killed between two messages, or in the middle of one
             process.join()
             said = Loss(f"its process ended with exit code {process.exitcode}")
         if isinstance(said, Bug):
@@ -116,6 +117,7 @@ def serve(pipe: Connection, work: Work[Common, Item, Result], common: Common, it
     try:
         end: Any = attempt(work, common, item, pipe.send)
     except Exception as bug:
+        bug.add_note(f"in a process of its own:\n{traceback.format_exc()}")
         end = Bug(bug)
     pipe.send(end)
 

@@ -113,8 +113,8 @@ def carry_out(
                 on_lost(item, f"{said.reason}; it is begun again")
                 waiting.appendleft(item)
             else:
-                said = f"{said.reason}, {terms.attempts} times; {terms.remedy}"
-                yield Ended(item, problem=TiercutError(said))
+                why = f"{said.reason}, {terms.attempts} times; {terms.remedy}"
+                yield Ended(item, problem=TiercutError(why))
     finally:
         pieces.stop()
 

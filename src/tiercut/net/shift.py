@@ -104,6 +104,8 @@ def _check_member(member: Member, task: Brief) -> None:
     h, v, depth = member.aggregator_layer, member.cut_layer, task.model.depth
     if not 1 <= h <= v < depth:
         raise Refused(f"a cut of {member.name} after layers {h} and {v} of {depth}")
+    if member.examples < task.portions:
+        raise Refused(f"{member.name} with {member.examples} examples in {task.portions} portions")
     if member.attends > task.epochs:
         raise Refused(f"{member.attends} epochs of {member.name} where there are {task.epochs}")
 
