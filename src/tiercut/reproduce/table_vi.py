@@ -5,6 +5,7 @@ from __future__ import annotations
 from tiercut.measure.results import Results
 from tiercut.reproduce.paper_curves import PRINTED
 from tiercut.reproduce.readings import final_accuracy
+from tiercut.reproduce.results import Spread
 from tiercut.reproduce.settings import TITLES
 from tiercut.reproduce.study import Study, variant
 
@@ -35,12 +36,18 @@ def judge(results: Results, model: str) -> list[str]:
     ends = [end for one in results.begun if (end := final_accuracy(one)) is not None]
     (printed,) = PRINTED[f"table-vi-{model}"].values()
     width = max(end.typical for end in ends) - min(end.typical for end in ends)
-    seeds = max(end.high - end.low for end in ends)
     paper = max(printed.values()) - min(printed.values())
     return [
         f"Over gamma the paper's accuracies differ by {paper:.1f} points, ours by {width:.1f};"
-        f" seeds of one gamma differ by up to {seeds:.1f}."
+        f" {_spread_of_seeds(results, ends)}."
     ]
+
+
+def _spread_of_seeds(results: Results, ends: list[Spread]) -> str:
+    """How much of that may be chance."""
+    if len(results.manifest.seeds) == 1:
+        return "with one seed for each, how much of that is chance is not known"
+    return f"seeds of one gamma differ by up to {max(end.high - end.low for end in ends):.1f}"
 
 
 STUDIES = {
