@@ -29,7 +29,9 @@ def scenario(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("verb", [("compare", "-o", "results"), ("probe",)])
+@pytest.mark.parametrize(
+    "verb", [("compare", "-o", "results"), ("tune", "-o", "results"), ("probe",)]
+)
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -37,6 +37,16 @@ def test_it_goes_on_where_it_was_and_may_try_more(tiercut, scenario, as_json, tm
     assert list(found["schemes"]["sfl"]["accuracy"]) == ["0.001", "0.01"]
 
 
+def test_processes_of_their_own_find_the_same(as_json, scenario, tmp_path):
+    words = ("tune", scenario, "--schemes", "sfl", "--rounds", 2, "--rates", "1e-2", "-o")
+    assert as_json(*words, "alone") == as_json(*words, "beside", "--at-once", 2)
+    one, other = (
+        (tmp_path / folder / "rate-0.01" / "summary.json").read_bytes()
+        for folder in ("alone", "beside")
+    )
+    assert one == other
+
+
 def test_a_rate_at_which_training_diverges_is_not_taken(as_json, scenario, refusal):
     words = ("tune", scenario, "--schemes", "sfl", "--rounds", 2, "-o", "tuned", "--rates")
     found = as_json(*words, "1e-2,1e30")["schemes"]["sfl"]

@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,8 +85,9 @@ def compare(
 
     place = Place(on, ray_address, at_once)
     engine = {"executor": executor, "device": device, "precision": precision, "threads": threads}
-    asked = describe(scenario, schemes, seeds, own, fixed, data_dir, rounds=rounds, engine=engine)
-    comparison = replace(asked, scenario=_adjusted(asked.scenario, place))
+    comparison = describe(
+        scenario, schemes, seeds, own, fixed, data_dir, place, rounds=rounds, engine=engine
+    )
     wanted = comparison.scenario
     with counting("reading images") as count:
         manifest = check_comparison(
@@ -130,18 +130,20 @@ def describe(
     own: list[str] | None,
     fixed: str | None,
     data_dir: Path | None,
+    place: Place,
     *,
     rounds: int | None,
     engine: dict[str, Any],
 ) -> Comparison:
-    """What the words of a command line ask to compare."""
+    """What the words of a command line ask to compare, as it is computed where it is."""
     from tiercut.compare.comparison import USUAL_SCHEMES, Comparison
     from tiercut.compare.override import parse_overrides
     from tiercut.scenario import read_scenario
     from tiercut.schemes import find_scheme
     from tiercut.train.overrides import override
 
-    wanted = override(read_scenario(scenario), training={"rounds": rounds}, engine=engine)
+    asked = override(read_scenario(scenario), training={"rounds": rounds}, engine=engine)
+    wanted = _adjusted(asked, place)
     specs = USUAL_SCHEMES if schemes is None else tuple(schemes.split(","))
     return Comparison(
         scenario=wanted,

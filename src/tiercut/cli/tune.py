@@ -17,6 +17,7 @@ from tiercut.cli.compare import (
 )
 from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption
+from tiercut.cli.place import AtOnceOption, OnOption, Place, RayAddressOption
 from tiercut.cli.progress import counting
 from tiercut.cli.train import (
     DeviceOption,
@@ -30,6 +31,7 @@ from tiercut.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tiercut.cluster.workers import Workers
     from tiercut.compare.tuning import Found, Trial
 
 FILE = "tuning.json"
@@ -53,6 +55,9 @@ def tune(
     device: DeviceOption = None,
     precision: PrecisionOption = None,
     threads: ThreadsOption = None,
+    on: OnOption = None,
+    ray_address: RayAddressOption = None,
+    at_once: AtOnceOption = 1,
     data_dir: DirOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -64,10 +69,17 @@ def tune(
     from tiercut.documents import to_json, write_text
 
     engine = {"executor": executor, "device": device, "precision": precision, "threads": threads}
-    wanted = describe(scenario, schemes, seeds, own, fixed, data_dir, rounds=rounds, engine=engine)
+    place = Place(on, ray_address, at_once)
+    wanted = describe(
+        scenario, schemes, seeds, own, fixed, data_dir, place, rounds=rounds, engine=engine
+    )
     tried, command = trials(wanted, parse_rates(rates)), ["tiercut", *sys.argv[1:]]
-    with saying_how_to_go_on(), cluster_for(wanted.scenario.engine):
-        _train(tried, output, command)
+    with (
+        saying_how_to_go_on(),
+        cluster_for(wanted.scenario.engine),
+        place.workers(wanted.scenario.engine) as workers,
+    ):
+        _train(tried, output, command, workers)
     found = read_tuning(output, tried)
     document = to_document(found, command)
     write_text(output / FILE, to_json(document))
@@ -81,7 +93,9 @@ def tune(
         typer.echo(f"everything is in {output}")
 
 
-def _train(tried: Mapping[float, Trial], output: Path, command: list[str]) -> None:
+def _train(
+    tried: Mapping[float, Trial], output: Path, command: list[str], workers: Workers
+) -> None:
     from tiercut.cli.comparison_progress import watching_runs
     from tiercut.compare.check import check_comparison
     from tiercut.compare.runs import run_comparison
@@ -101,6 +115,7 @@ def _train(tried: Mapping[float, Trial], output: Path, command: list[str]) -> No
                 manifests[rate],
                 drop_checkpoints=True,
                 watcher=watcher,
+                workers=workers,
             )
 
 
