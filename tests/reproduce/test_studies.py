@@ -1,5 +1,6 @@
 """What is trained for each figure: the scenarios, the contenders, the paper's numbers."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from tiercut.reproduce import tables
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.catalogue import STUDIES, choose
 from tiercut.reproduce.figures_4_to_7 import MODELS, TUNED, targets_of
+from tiercut.reproduce.gains import OURS
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
 from tiercut.reproduce.rates import RATES
@@ -20,7 +22,9 @@ from tiercut.reproduce.study import differing, read_study
 from tiercut.reproduce.swift import SWIFT
 from tiercut.reproduce.trained import UNITS
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+ROOT = Path(__file__).parents[2]
+SCENARIOS = ROOT / "scenarios"
+BRISK_RUN = ROOT / "benchmarks/paper/figure-7-brisk/results/aa-hsfl-ll/seed-0"
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -100,6 +104,15 @@ def test_brisk_is_swift_with_shorter_rounds():
     assert brisk.contenders == swift.contenders
     found = differing(*(read_study(SCENARIOS, study.file) for study in (swift, brisk)))
     assert found == {"training.portions": 4, "training.rounds": 72}
+
+
+def test_cuts_are_those_of_ours_before_its_fastest():
+    study, scenario = STUDIES["figure-7-cuts"], read_study(SCENARIOS, "brisk-resnet101")
+    assert study.file == scenario.name
+    own = study.overrides(SCENARIOS)
+    assert [name for name in own if name in OURS] == list(own)
+    fastest = json.loads((BRISK_RUN / "plan.json").read_text())["cut_layer"]
+    assert all(max(keys["plan.cuts"]) < fastest for keys in own.values())
 
 
 @pytest.mark.parametrize("number", MODELS)

@@ -14,6 +14,7 @@ from pathlib import Path
 from tiercut.errors import InputError
 from tiercut.measure.results import Results
 from tiercut.reproduce.brisk import BRISK
+from tiercut.reproduce.cuts import CUTS, NAMES
 from tiercut.reproduce.figures_4_to_7 import AA, BEST, MODELS, TUNED, targets_of
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import TABLE_III, PrintedGain
@@ -25,10 +26,11 @@ from tiercut.reproduce.trained import read_runs
 
 NAME = "gains"
 METHOD = (
-    "Made from the runs of Figures 4 to 7 and of their tuned, swift, brisk and lean versions;"
+    "Made from the runs of Figures 4 to 7 and of their tuned, swift, brisk, cuts and lean versions;"
     " trains nothing.",
     "Of ours the one with the least delay, or the least traffic, at that accuracy is taken: AA"
-    " HSFL-ll, AA HSFL-ll with our options (best, swift, brisk), or with the fewest bytes (lean).",
+    " HSFL-ll, AA HSFL-ll with our options (best, swift, brisk, cuts), or with the fewest bytes"
+    " (lean).",
     "As published, the rivals are those of the figure; at their best, those of the other versions,"
     " with the same options as ours.",
     "The rival is the one with the least delay, or the least traffic, which may be two.",
@@ -40,7 +42,8 @@ PRINTED: dict[str, Callable[[PrintedGain], float]] = {
     "traffic": lambda printed: printed.overhead,
 }
 """What the paper claims to save, by what it is a gain in."""
-VERSIONS = (TUNED, SWIFT, BRISK, LEAN)
+VERSIONS = (TUNED, SWIFT, BRISK, CUTS, LEAN)
+OURS = (AA, BEST, *NAMES)
 AT_BEST = {"delay": (TUNED, SWIFT), "traffic": (LEAN,)}
 """The versions of a figure in which rivals are at their best; one of them has to be there."""
 NOBODY: tuple[Cell, Cell] = (None, None)
@@ -138,7 +141,7 @@ def _row(figure: _Figure, target: float, kind: str) -> tuple[Cell, ...]:
     published = _ways([figure.published], RIVALS, target)
     at_best = _ways(figure.beyond.values(), RIVALS, target)
     as_printed = _ways([figure.published], [AA], target)
-    ours = _ways([figure.published, *figure.beyond.values()], [AA, BEST], target)
+    ours = _ways([figure.published, *figure.beyond.values()], OURS, target)
     return (
         TITLES[figure.model],
         100 * target,
