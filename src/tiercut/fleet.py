@@ -8,6 +8,7 @@ two forms: a dense symmetric matrix (`Between`: independent links), or one acces
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -150,6 +151,16 @@ class Fleet:
             ],
             "links": {"to_server": self.to_server.tolist(), **self.links.to_dict()},
         }
+
+
+def check_portions(names: Sequence[str], examples: Sequence[int], portions: int) -> None:
+    """Refuse portions of which a client could not have one example each."""
+    for name, count in zip(names, examples, strict=True):
+        if count < portions:
+            raise InputError(
+                f"client {name!r} has {count} training examples, too few for {portions} portions;"
+                f" lower portions in [training]"
+            )
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -46,8 +46,9 @@ def test_all_verbs_count_the_batches_of_a_portion(scenario, tmp_path, tiercut, a
     assert "do not give the seconds" not in text
 
 
-def test_too_many_portions_are_refused_before_anything_starts(scenario, tmp_path, refusal):
+@pytest.mark.parametrize("verb", ["train", "plan"])
+def test_too_many_portions_are_refused_before_anything_starts(verb, scenario, tmp_path, refusal):
     scenario.write_text(SCENARIO.format(27))
-    said = refusal("train", scenario, "-o", tmp_path / "run")
+    said = refusal(verb, scenario, "-o", tmp_path / "run")
     assert "26 training examples, too few for 27 portions; lower portions in [training]" in said
     assert not (tmp_path / "run").exists()

@@ -67,7 +67,7 @@ def read_inputs(
 ) -> Inputs:
     """The values that a verb's options stand for; a plan's own win over the scenario's."""
     from tiercut.cost import Workload
-    from tiercut.fleet import build_fleet, read_fleet
+    from tiercut.fleet import build_fleet, check_portions, read_fleet
     from tiercut.scenario import TrainingSection, read_scenario
     from tiercut.seeds import Seeds
 
@@ -89,6 +89,7 @@ def read_inputs(
     usual_cost = planned.cost if planned is not None else read.plan.cost if read else "paper"
     size, length = given(batch, usual.batch), given(epochs, usual.epochs)
     work = Workload(model, size, length, usual.wire, usual.portions)
+    check_portions(devices.names, devices.examples.tolist(), work.portions)
     return Inputs(read, devices, work, cost_model(given(cost, usual_cost)))
 
 

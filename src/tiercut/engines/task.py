@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from tiercut.cost import Placement, RoundSeconds
 from tiercut.engines.optimiser import Optimiser
 from tiercut.errors import InputError
+from tiercut.fleet import check_portions
 from tiercut.models.heads import HeadKind, build_head
 from tiercut.models.layered import LayeredModel
 from tiercut.models.trace import activation_shapes, classes_in
@@ -63,11 +64,7 @@ class Brief(ABC):
         for name, count in zip(self.clients, self.counts, strict=True):
             if count == 0:
                 raise InputError(f"client {name!r} has no training example; give it at least one")
-            if count < self.portions:
-                raise InputError(
-                    f"client {name!r} has {count} training examples, too few for {self.portions}"
-                    f" portions; lower portions in [training]"
-                )
+        check_portions(self.clients, self.counts, self.portions)
 
     @property
     @abstractmethod
