@@ -15,6 +15,7 @@ from tests.engines.instances import (
     task,
     whole,
 )
+from tiercut.cost import Placement
 from tiercut.engines.optimiser import Optimiser
 from tiercut.engines.task import Round
 from tiercut.schemes.registry import SHIPPED
@@ -59,6 +60,17 @@ def test_every_scheme_family_and_optimiser(scheme, family, optimiser):
 def test_every_scheme_and_interval(scheme, intervals):
     work = task(scheme, "normed", intervals=intervals, optimiser=OPTIMISERS["momentum"])
     assert both(work, [whole(work, index) for index in range(2)]) < TIGHT
+
+
+@pytest.mark.parametrize("intervals", [("epoch", "epoch"), (2, "batch"), ("round", "round")])
+@pytest.mark.parametrize(
+    "layers", [((1, 1, 1, 1, 1), (2, 3, 3, 2, 3)), ((1, 2, 1, 2, 1), (3,) * 5)]
+)
+def test_clients_of_one_aggregator_may_differ_in_their_layers(layers, intervals):
+    work = task("aa-hsfl-ll", "normed", intervals=intervals, optimiser=OPTIMISERS["momentum"])
+    h, v = map(np.array, layers)
+    where = Placement(h, v, np.array([0, 0, 2, 2, 2]))
+    assert both(work, [whole(work, index, where) for index in range(2)]) < TIGHT
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -8,7 +8,7 @@ over a network is the transport's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import torch
@@ -331,12 +331,18 @@ class Aggregator(Host):
         self._update(client)
 
     def end_round(self) -> None:
-        """Send the layers to the server: one model where they were averaged, else one for each."""
-        clients = sorted(self.present)
-        together = self.interval != "round" and clients
-        for those in [clients] if together else [[n] for n in clients]:
+        """Send the layers to the server, once for all whose replicas are alike."""
+        for those in self._alike():
             message = Weights(tuple(those), self.replicas[those[0]].weights())
             self.transport.send(self.address, SERVER, message)
+
+    def _alike(self) -> Iterable[list[int]]:
+        """The clients whose replicas have the same layers and were averaged; else each alone."""
+        alike: dict[object, list[int]] = {}
+        for n in sorted(self.present):
+            key = n if self.interval == "round" else tuple(self.replicas[n].layers)
+            alike.setdefault(key, []).append(n)
+        return alike.values()
 
 
 class Server(Host):
