@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +28,8 @@ _FAKE_TENSOR_LOG = logging.getLogger("torch._subclasses.fake_tensor")
 
 BYTES_PER_ELEMENT = 4
 """Weights and activations travel as float32, whatever a model computes in."""
+_SHAPES: WeakKeyDictionary[LayeredModel, tuple[Shape, ...]] = WeakKeyDictionary()
+"""What was found of models that are still there, whose layers stay what they are."""
 
 
 def trace(model: LayeredModel) -> Profile:
@@ -46,9 +49,11 @@ def trace(model: LayeredModel) -> Profile:
 
 
 def activation_shapes(model: LayeredModel) -> tuple[Shape, ...]:
-    """Find the shape, for one sample, of what every layer passes on."""
-    with _dry_run(model):
-        return tuple(shape for shape, _ in _walk(model))
+    """Find the shape, for one sample, of what every layer passes on; a model runs once for that."""
+    if model not in _SHAPES:
+        with _dry_run(model):
+            _SHAPES[model] = tuple(shape for shape, _ in _walk(model))
+    return _SHAPES[model]
 
 
 def count_classes(model: LayeredModel) -> int:
