@@ -47,9 +47,20 @@ def rows(text):
 # ------------------------------------------------------------------------------------- commands
 
 
+def copy_scenarios(folder, **changes):
+    """Copy all scenarios; the demo's has few examples, and other changes, to train in a blink."""
+    shutil.copytree(ROOT / "scenarios", folder / "scenarios")
+    demo = folder / "scenarios" / "demo.toml"
+    text = demo.read_text()
+    for key, value in {"examples": 16, **changes}.items():
+        text, found = re.subn(rf"^{key} = \d+", f"{key} = {value}", text, flags=re.MULTILINE)
+        assert found == 1
+    demo.write_text(text)
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
 def test_every_command_runs(page, tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
+    copy_scenarios(tmp_path)
     shutil.copy(ROOT / "examples" / "own_model.py", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])

@@ -3,12 +3,11 @@
 import json
 import re
 import shlex
-import shutil
 
 from typer.testing import CliRunner
 
 from tests.compare.instances import carry_out, comparison
-from tests.test_docs import ROOT, rows, runnable
+from tests.test_docs import ROOT, copy_scenarios, rows, runnable
 from tiercut.cli import app
 
 PAGE = (ROOT / "docs" / "comparing.md").read_text()
@@ -31,14 +30,7 @@ def test_the_documented_fields_are_those_that_are_written(tmp_path):
 
 
 def test_every_command_runs(tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
-    demo = tmp_path / "scenarios" / "demo.toml"
-    smaller = {"clients = 12": "clients = 5", "examples = 119": "examples = 16"}
-    text = demo.read_text()
-    for old, new in smaller.items():
-        assert old in text
-        text = text.replace(old, new)
-    demo.write_text(text)
+    copy_scenarios(tmp_path, clients=5)
     monkeypatch.chdir(tmp_path)
     commands = runnable(PAGE)
     assert len(commands) == 6

@@ -3,11 +3,10 @@
 import json
 import re
 import shlex
-import shutil
 
 from typer.testing import CliRunner
 
-from tests.test_docs import ROOT, fenced, rows, runnable
+from tests.test_docs import ROOT, copy_scenarios, fenced, rows, runnable
 from tests.train.instances import lines, setting
 from tiercut.cli import app
 from tiercut.train.loop import run
@@ -39,9 +38,7 @@ def test_the_trackers_are_named():
 
 
 def test_every_command_runs_and_the_model_can_be_loaded(tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
-    demo = tmp_path / "scenarios" / "demo.toml"
-    demo.write_text(demo.read_text().replace("examples = 119", "examples = 16"))
+    copy_scenarios(tmp_path)
     monkeypatch.chdir(tmp_path)
     commands = runnable(PAGE)
     assert len(commands) == 7

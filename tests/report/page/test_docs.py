@@ -1,12 +1,11 @@
 """What docs/report.md says is so: its commands run, its numbers and names are the code's."""
 
 import shlex
-import shutil
 
 from typer.testing import CliRunner
 
 from tests.report.page.test_figures import NAMES
-from tests.test_docs import ROOT, runnable
+from tests.test_docs import ROOT, copy_scenarios, runnable
 from tiercut.cli import app
 from tiercut.report.page.batch import MOST_LANES
 from tiercut.report.page.graph import MOST_CLIENTS
@@ -15,9 +14,7 @@ PAGE = (ROOT / "docs" / "report.md").read_text()
 
 
 def test_every_command_runs(tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
-    demo = tmp_path / "scenarios" / "demo.toml"
-    demo.write_text(demo.read_text().replace("examples = 119", "examples = 16"))
+    copy_scenarios(tmp_path)
     monkeypatch.chdir(tmp_path)
     commands = runnable(PAGE)
     assert len(commands) == 4
