@@ -26,7 +26,7 @@ OPTIMISERS = {
     "adam": Optimiser("adam", 0.01, weight_decay=0.01),
 }
 TIGHT = 1e-11
-"""Relative to the largest value of a tensor, float64, three rounds."""
+"""Relative to the largest value of a tensor, float64, a few rounds."""
 ADAM = 1e-7
 """Adam divides by the gradient's size: where that is rounding (a bias before BatchNorm), it blows
 the last digits up to whole steps of the rate. Tensors that matter agree much better."""
@@ -49,7 +49,7 @@ def both(work, rounds):
 @pytest.mark.parametrize("scheme", SHIPPED)
 def test_every_scheme_family_and_optimiser(scheme, family, optimiser):
     work = task(scheme, family, optimiser=OPTIMISERS[optimiser])
-    found = both(work, [whole(work, index) for index in range(3)])
+    found = both(work, [whole(work, index) for index in range(2)])
     assert found < (ADAM if optimiser == "adam" else TIGHT)
 
 
