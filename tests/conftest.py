@@ -2,7 +2,9 @@
 
 import os
 import signal
+from collections import defaultdict
 
+import pytest
 import torch
 from hypothesis import settings
 
@@ -16,3 +18,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A machine that is busy with something else is slow, and no test fails for it.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items):
+    """Coverage counts a test with every value of its parameters, and not with all combinations.
+
+    Those are tested as much as the others, and run the same lines: to count them again would make
+    them take half as long again.
+    """
+    counted = defaultdict(set)
+    for item in items:
+        if hasattr(item, "callspec"):
+            values = {(name, repr(value)) for name, value in item.callspec.params.items()}
+            known = counted[item.parent, item.originalname]
+            if values <= known:
+                item.add_marker(pytest.mark.no_cover)
+            known |= values
