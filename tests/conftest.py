@@ -3,9 +3,11 @@
 import os
 import signal
 from collections import defaultdict
+from functools import cache
 
 import pytest
 import torch
+import typer.testing
 from hypothesis import settings
 
 # Triton decides that when it is first imported.
@@ -18,6 +20,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A machine that is busy with something else is slow, and no test fails for it.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# To build all commands takes longer than most of them, and they are the same every time.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 
 def pytest_collection_modifyitems(items):
