@@ -84,6 +84,7 @@ def test_clients_of_several_cuts_share_what_has_travelled(cuts, wire):
     assert_trained_alike(work, [whole(work, index, where) for index in range(2)], 1e-9)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("family", ["dropping", "normed"])
 def test_the_kernels_share_among_several_cuts(family, monkeypatch):
     """In Triton's interpreter: gradients of a layer lie in one order, whichever chain it is in."""
@@ -111,6 +112,7 @@ def test_shared_layers_of_several_cuts_are_one_model():
                     assert not torch.equal(values[4], values[0])
 
 
+@pytest.mark.no_cover
 @examples(max_examples=15, deadline=None)
 @given(st.data())
 def test_any_course_of_rounds_with_shared_layers(data):

@@ -96,6 +96,7 @@ def test_bfloat16_stays_near(scheme):
     assert (found - expected).norm() / expected.norm() < 0.02
 
 
+@pytest.mark.no_cover
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_any_course_of_rounds(data):

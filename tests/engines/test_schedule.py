@@ -38,6 +38,7 @@ def trained(work, plans, seed=None):
     return engine.weights(), results
 
 
+@pytest.mark.no_cover
 @settings(max_examples=25, deadline=None)
 @given(
     scheme=st.sampled_from(["aa-hsfl-ll", "sfl", "multihop", "dtfl"]),

@@ -41,6 +41,7 @@ def test_equals_brute_where_all_clients_differ(seed, links, model):
     assert_optimal(random_problem(seed, 2 + seed % 5, model=model, links=links))
 
 
+@pytest.mark.no_cover
 @settings(relaxed, max_examples=200)
 @given(problems(max_clients=5))
 def test_equals_brute_on_any_small_problem(problem):
@@ -74,6 +75,7 @@ def test_a_program_that_presolve_spoils_is_solved_without_it():
     assert_optimal(Problem(fleet, work, (3,), "paper"))
 
 
+@pytest.mark.no_cover
 @settings(relaxed, max_examples=200)
 @given(problems(max_clients=5, with_wishes=True))
 def test_equals_brute_under_any_wishes(problem):

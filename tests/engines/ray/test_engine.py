@@ -42,6 +42,7 @@ def test_rounds_of_a_portion():
     assert both(work, [whole(work, index) for index in range(3)], 3) < TIGHT
 
 
+@pytest.mark.no_cover
 @settings(max_examples=12, deadline=None)
 @given(st.data())
 def test_any_course_of_rounds(data):
