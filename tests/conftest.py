@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 import torch
 import typer.testing
+from coverage import Coverage
 from hypothesis import settings
 
 # Triton decides that when it is first imported.
@@ -23,6 +24,11 @@ settings.load_profile("untimed")
 
 # To build all commands takes longer than most of them, and they are the same every time.
 typer.testing._get_command = cache(typer.testing._get_command)
+
+# pytest-cov counts lines before it knows that this process is one of several, and then anew. What
+# began first is never asked, and would count wherever the second pauses.
+if "PYTEST_XDIST_WORKER" in os.environ and (first := Coverage.current()):
+    first.stop()
 
 
 def pytest_collection_modifyitems(items):
