@@ -1,7 +1,6 @@
 """The engine on a Ray cluster of two machines, which are both this one."""
 
 import time
-from pathlib import Path
 
 import pytest
 import torch
@@ -20,6 +19,7 @@ from tests.engines.instances import (
 from tests.engines.ray.fatal import Fatal, Owner
 from tests.engines.ray.here import sharded
 from tests.engines.test_parity import OPTIMISERS
+from tests.test_docs import copy_scenarios
 from tiercut.cli import app
 from tiercut.cluster.connect import connected
 from tiercut.documents import read_json
@@ -31,8 +31,6 @@ from tiercut.engines.threads import Threads
 from tiercut.errors import InputError, MissingError, TiercutError
 from tiercut.scenario import EngineSection
 from tiercut.train.journal import read_records
-
-DEMO = Path(__file__).parents[3] / "scenarios" / "demo.toml"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -151,15 +149,21 @@ def test_a_full_cluster_is_named():
         Crew(RayCluster(Room(1, 64), patience=1), 1)
 
 
-def test_options_of_the_engine_need_the_engine(tmp_path):
-    result = CliRunner().invoke(app, ["train", str(DEMO), "--workers", "2", "-o", str(tmp_path)])
+@pytest.fixture
+def demo(tmp_path):
+    copy_scenarios(tmp_path)
+    return str(tmp_path / "scenarios" / "demo.toml")
+
+
+def test_options_of_the_engine_need_the_engine(demo, tmp_path):
+    result = CliRunner().invoke(app, ["train", demo, "--workers", "2", "-o", str(tmp_path)])
     assert isinstance(result.exception, InputError)
     assert "for --engine ray" in str(result.exception)
 
 
-def test_the_verb_trains_with_it(tmp_path):
+def test_the_verb_trains_with_it(demo, tmp_path):
     folder = tmp_path / "run"
-    command = ["train", str(DEMO), "--engine", "ray", "--workers", "1", "--threads", "1"]
+    command = ["train", demo, "--engine", "ray", "--workers", "1", "--threads", "1"]
     result = CliRunner().invoke(app, [*command, "--rounds", "1", "-o", str(folder)])
     assert result.exit_code == 0, result.output
     assert read_json(folder / "manifest.json")["engine"] == "ray"
@@ -167,9 +171,9 @@ def test_the_verb_trains_with_it(tmp_path):
     assert record.samples > 0
 
 
-def test_a_run_goes_on_with_it_as_if_nothing_had_changed(tmp_path):
+def test_a_run_goes_on_with_it_as_if_nothing_had_changed(demo, tmp_path):
     def train(folder, rounds, *words):
-        command = ["train", str(DEMO), "--threads", "1", "--rounds", rounds, "-o", str(folder)]
+        command = ["train", demo, "--threads", "1", "--rounds", rounds, "-o", str(folder)]
         result = CliRunner().invoke(app, [*command, *words])
         assert result.exit_code == 0, result.output
 
