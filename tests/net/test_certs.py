@@ -27,8 +27,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tiercut.errors import InputError
-from tiercut.net.certs import CA_DAYS, create_ca, issue, read_issued, revoke
+from tiercut.net.certs import create_ca, issue, read_issued, revoke
 from tiercut.net.identity import OPERATOR, SERVER, Revoked, check_name, read_credentials
+from tiercut.net.signing import CA_DAYS
 
 relaxed = settings(
     deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]

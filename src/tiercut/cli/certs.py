@@ -12,7 +12,7 @@ import typer
 from tiercut.cli.inputs import JsonOption, given
 
 if TYPE_CHECKING:
-    from tiercut.net.certs import Issued
+    from tiercut.net.signing import Issued
 
 app = typer.Typer(help="Make and take back the certificates of nodes.", no_args_is_help=True)
 

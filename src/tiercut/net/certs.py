@@ -9,17 +9,13 @@ nodes/NAME/       what is copied to a device (tiercut.net.identity)
 from __future__ import annotations
 
 import fcntl
-import re
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from tiercut.documents import (
     Document,
@@ -46,60 +42,23 @@ from tiercut.net.identity import (
     read_pem,
 )
 
-# The library comes after identity, which says what to install where it is missing.
+# What needs the library comes after identity, which says what to install where it is missing.
 # isort: split
-from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import ExtendedKeyUsageOID
 
-CA_DAYS = 3650
-"""How long a CA lives; a new one means a new certificate for every node."""
+from tiercut.net.signing import SKEW, Authority, Issued, Node, make_authority, make_list, make_node
 
 DAYS = 365
 """How long a certificate lives if nothing else is asked for."""
-
-SKEW = timedelta(minutes=10)
-"""How far a device's clock may be behind when its certificate is new."""
-
-_HOST = re.compile(
-    r"(?=.{1,253}\Z)"
-    r"([A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?\.)*"
-    r"(?![0-9]+\Z)[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"  # 10.0.0.300 is a mistyped address
-)
 
 
 # ------------------------------------------------------------------------------------- the folder
 
 
-class Issued(Document):
-    """A certificate as the index knows it."""
-
-    name: str
-    serial: str = Field(pattern=r"^[0-9a-f]{1,40}$")
-    addresses: tuple[str, ...] = Field(strict=False)
-    expires: AwareDatetime = Field(strict=False)
-    revoked: AwareDatetime | None = Field(strict=False)
-
-    def state(self, now: datetime) -> Literal["valid", "expired", "revoked"]:
-        """What nodes make of it at a moment."""
-        if self.revoked is not None:
-            return "revoked"
-        return "expired" if now > self.expires else "valid"
-
-
 class _Index(Document):
     version: int
     certificates: tuple[Issued, ...] = Field(strict=False)
-
-
-@dataclass(frozen=True)
-class _Authority:
-    """A CA and its key."""
-
-    certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
 
 
 @dataclass(frozen=True)
@@ -153,7 +112,7 @@ class _Folder:
         index = _Index(version=1, certificates=tuple(issued))
         write_text(self.index, to_json(index.model_dump(mode="json")))
 
-    def read_authority(self, now: datetime) -> _Authority:
+    def read_authority(self, now: datetime) -> Authority:
         certificate = parse_certificate(read_pem(self.certificate), str(self.certificate))
         key = parse_key(read_pem(self.key), certificate, str(self.key))
         if not isinstance(key, ec.EllipticCurvePrivateKey):
@@ -163,7 +122,7 @@ class _Folder:
         check_time(
             certificate, now, str(self.certificate), "make a new CA with `tiercut certs init`"
         )
-        return _Authority(certificate, key)
+        return Authority(certificate, key)
 
 
 def _make_private(folder: Path) -> None:
@@ -190,10 +149,10 @@ def create_ca(folder: Path, *, now: datetime | None = None) -> None:
     _check_empty(folder)
     _make_private(folder)
     home = _Folder(folder)
-    authority = _make_authority(now)
+    authority = make_authority(now)
     _write_key(home.key, authority.key)
     home.write_index(())
-    _write_list(_make_list(authority, (), now), [folder])
+    _write_list(make_list(authority, (), now), [folder])
     write_bytes(home.certificate, authority.certificate.public_bytes(Encoding.PEM))
 
 
@@ -234,12 +193,12 @@ def issue(
         authority, issued = home.read_authority(now), home.read_index()
         until = _end(authority, days, now)
         orders = [_order(name, addresses, issued, renew) for name in dict.fromkeys(names)]
-        nodes = [_make_node(authority, *order, now - SKEW, until) for order in orders]
+        nodes = [make_node(authority, *order, now - SKEW, until) for order in orders]
         after = (*issued, *(node.issued for node in nodes))
         _check_owners(after)
         home.write_index(after)  # first: what is given out can be taken back
         folders = tuple(_write_node(home, authority, node) for node in nodes)
-        _write_list(_make_list(authority, after, now), [folder, *folders])
+        _write_list(make_list(authority, after, now), [folder, *folders])
     return folders
 
 
@@ -256,7 +215,7 @@ def revoke(folder: Path, name: str, *, now: datetime | None = None) -> int:
         after = tuple(_without(entry, name, now) for entry in issued)
         home.write_index(after)
         copies = [copy.parent for copy in home.nodes.glob(f"*/{LIST_FILE}")]
-        _write_list(_make_list(authority, after, now), [folder, *copies])
+        _write_list(make_list(authority, after, now), [folder, *copies])
     return sum(old is not new for old, new in zip(issued, after, strict=True))
 
 
@@ -271,7 +230,7 @@ def _write_list(pem: bytes, folders: Sequence[Path]) -> None:
         write_bytes(folder / LIST_FILE, pem)
 
 
-def _write_node(home: _Folder, authority: _Authority, node: _Node) -> Path:
+def _write_node(home: _Folder, authority: Authority, node: Node) -> Path:
     folder = home.nodes / node.issued.name
     _make_private(folder)
     _write_key(folder / KEY_FILE, node.key)
@@ -283,7 +242,7 @@ def _write_node(home: _Folder, authority: _Authority, node: _Node) -> Path:
 # ------------------------------------------------------------------------------ what may be asked
 
 
-def _end(authority: _Authority, days: int, now: datetime) -> datetime:
+def _end(authority: Authority, days: int, now: datetime) -> datetime:
     left = (authority.certificate.not_valid_after_utc - now).days
     if not 1 <= days <= left:
         raise InputError(
@@ -336,132 +295,3 @@ def _check_known(name: str, issued: Sequence[Issued], folder: Path) -> None:
             f"{folder}: nothing was issued to {show_value(name)}{nearest(name, names)}; `tiercut"
             f" certs list` shows the names"
         )
-
-
-# --------------------------------------------------------------------------------------- signing
-
-
-@dataclass(frozen=True)
-class _Node:
-    """A new certificate, its key, and what the index is to know of it."""
-
-    issued: Issued
-    certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
-
-
-def _make_authority(now: datetime) -> _Authority:
-    key = _make_key()
-    name = _common_name(f"tiercut CA {secrets.token_hex(4)}")  # two CAs are told apart
-    certificate = (
-        _begin(name, key, now - SKEW, now + timedelta(days=CA_DAYS))
-        .issuer_name(name)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs=True), critical=True)
-        .sign(key, SHA256())
-    )
-    return _Authority(certificate, key)
-
-
-def _make_node(
-    authority: _Authority, name: str, addresses: tuple[str, ...], since: datetime, until: datetime
-) -> _Node:
-    """A certificate for both ends of a connection: an aggregator is server and client at once."""
-    key = _make_key()
-    both = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH])
-    known_as = [x509.DNSName(name), *(_alternative_name(a) for a in addresses if a != name)]
-    certificate = (
-        _begin(_common_name(name), key, since, until)
-        .issuer_name(authority.certificate.subject)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs=False), critical=True)
-        .add_extension(both, critical=False)
-        .add_extension(x509.SubjectAlternativeName(known_as), critical=False)
-        .add_extension(_signer_id(authority), critical=False)
-        .sign(authority.key, SHA256())
-    )
-    issued = Issued(
-        name=name,
-        serial=f"{certificate.serial_number:x}",
-        addresses=addresses,
-        expires=certificate.not_valid_after_utc,
-        revoked=None,
-    )
-    return _Node(issued, certificate, key)
-
-
-def _make_list(authority: _Authority, issued: Sequence[Issued], now: datetime) -> bytes:
-    """The signed list; its number is how many it holds, since none ever leaves it."""
-    revoked = [entry for entry in issued if entry.revoked is not None]
-    builder = (
-        x509.CertificateRevocationListBuilder()
-        .issuer_name(authority.certificate.subject)
-        .last_update(now - SKEW)
-        .next_update(authority.certificate.not_valid_after_utc)  # a list holds until the next
-        .add_extension(x509.CRLNumber(len(revoked)), critical=False)
-        .add_extension(_signer_id(authority), critical=False)
-    )
-    for entry in revoked:
-        builder = builder.add_revoked_certificate(_entry(entry))
-    return builder.sign(authority.key, SHA256()).public_bytes(Encoding.PEM)
-
-
-def _begin(
-    subject: x509.Name, key: ec.EllipticCurvePrivateKey, since: datetime, until: datetime
-) -> x509.CertificateBuilder:
-    public = key.public_key()
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .public_key(public)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(since)
-        .not_valid_after(until)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-    )
-
-
-def _make_key() -> ec.EllipticCurvePrivateKey:
-    return ec.generate_private_key(ec.SECP256R1())
-
-
-def _common_name(name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-
-
-def _usage(*, signs: bool) -> x509.KeyUsage:
-    """A CA signs certificates and lists, a node signs what a connection begins with."""
-    return x509.KeyUsage(
-        digital_signature=not signs,
-        key_cert_sign=signs,
-        crl_sign=signs,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _signer_id(authority: _Authority) -> x509.AuthorityKeyIdentifier:
-    return x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
-
-
-def _alternative_name(address: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_address(address))
-    except ValueError:
-        pass
-    if not _HOST.fullmatch(address):
-        raise InputError(
-            f"{show_value(address)} is no address of a node; write a host name or an IP address,"
-            f" without a port"
-        )
-    return x509.DNSName(address)
-
-
-def _entry(issued: Issued) -> x509.RevokedCertificate:
-    assert issued.revoked is not None
-    builder = x509.RevokedCertificateBuilder().serial_number(int(issued.serial, 16))
-    return builder.revocation_date(issued.revoked).build()
