@@ -40,6 +40,7 @@ def test_the_paper_is_above_ours(tmp_path):
 def test_seeds_that_miss_a_target_are_counted(tmp_path):
     found = cells(make("figure-5", tmp_path, {"sfl": {0: SLOW, 1: [0.1, 0.2, 0.3]}}))
     assert found["seconds to 65 %", "ours"]["SFL"] == "1 of 2 seeds"
+    assert found["seconds to 65 %", "ours"]["LocSFL"] is None  # it has not begun
 
 
 def test_cuts_of_their_own_are_listed(tmp_path):

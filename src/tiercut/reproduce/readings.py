@@ -29,14 +29,17 @@ def accuracy_at(contender: Contender, seconds: float) -> Spread | None:
 
 
 def effort_to(contender: Contender, target: float) -> dict[str, Cell]:
-    """Rounds, seconds and GB to a target, or how many seeds reached it where not all did."""
+    """Rounds, seconds and GB to a target, or how many seeds reached it where not all did.
+
+    Nothing is told of one that has not begun.
+    """
     reach = find_reach(contender, target)
     columns = {
         "rounds": [float(point.round) for point in reach.points],
         "seconds": [point.seconds for point in reach.points],
         "GB": [point.bytes / GIGABYTE for point in reach.points],
     }
-    few = f"{len(reach.points)} of {reach.of} seeds"
+    few = f"{len(reach.points)} of {reach.of} seeds" if contender.begun else None
     return {unit: _mean(values) if reach.by_all else few for unit, values in columns.items()}
 
 
