@@ -161,6 +161,16 @@ def test_without_a_gpu_all_makes_what_runs_there_are(few, tmp_path, no_training)
     assert "skipped figure-8: it needs training, and there is no GPU here" in result.stderr
 
 
+def test_without_training_what_is_there_is_shown(tmp_path, no_training):
+    write_study(STUDIES["figure-5"], tmp_path / "figure-5", {"sfl": {0: [0.1, 0.2, 0.3]}})
+    result = reproduce("figure-5", tmp_path, "--no-training")
+    assert result.exit_code == 0, result.output
+    assert "Not finished: Multihop SFL" in (tmp_path / "figure-5" / "README.md").read_text()
+    assert (tmp_path / "figure-5" / "report.html").exists()
+    refused = reproduce("figure-8", tmp_path, "--no-training").exception
+    assert "there are no runs; leave --no-training out" in str(refused)
+
+
 def test_without_any_runs_all_says_that_table_iii_is_skipped_too(few, tmp_path):
     result = reproduce("all", tmp_path)
     assert json.loads(result.stdout) == {}

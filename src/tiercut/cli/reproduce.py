@@ -50,6 +50,9 @@ def reproduce(
     precision: PrecisionOption = None,
     threads: ThreadsOption = None,
     at_once: AtOnceOption = 1,
+    no_training: Annotated[
+        bool, typer.Option("--no-training", help="Make it from the runs there are, and train none.")
+    ] = False,
     data_dir: DirOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -76,7 +79,19 @@ def reproduce(
         "threads": threads,
     }
     place = Place(at_once=at_once)
-    terms = Terms(scenarios, output, quick, name == ALL, seeds, rounds, engine, data_dir, place)
+    everything = name == ALL
+    terms = Terms(
+        scenarios,
+        output,
+        quick,
+        everything,
+        seeds,
+        rounds,
+        engine,
+        data_dir,
+        place,
+        not no_training,
+    )
     kept = _Kept(output, show=not json)
     if choice.tables and not quick:
         settings = read_settings(scenarios)
@@ -84,12 +99,12 @@ def reproduce(
             kept.add(key, _watched(make, settings, command))
     failures: list[str] = []
     for key, study in choice.studies.items():
-        with _skipping(key, everything=name == ALL):
+        with _skipping(key, everything=everything):
             made = make_study(key, study, terms)
             kept.add(key, made.document)
             failures += made.failures
     for key, make_from in choice.from_studies.items():
-        with _skipping(key, everything=name == ALL):
+        with _skipping(key, everything=everything):
             table = make_from(output)
             kept.add(key, to_document(label(table) if quick else table, command))
     if json:

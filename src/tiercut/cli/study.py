@@ -35,6 +35,8 @@ class Terms:
     data_dir: Path | None
     place: Place
     """How many runs are trained at a time."""
+    training: bool = True
+    """Whether what is missing is trained, or only what is there is shown."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def make_study(name: str, study: Study, terms: Terms) -> Made:
     if is_new:
         failures = _train(wanted, folder / RESULTS, terms)
     document = document_of(wanted.study, name, folder)
-    if is_new or not (folder / PAGE).exists():
+    if is_new or not terms.training or not (folder / PAGE).exists():
         _draw(wanted.study, folder, terms.data_dir)
     return Made(document, failures)
 
@@ -80,6 +82,10 @@ def _may_train(wanted: Wanted, results: Path, terms: Terms) -> bool:
     """Whether to train; `all` does so on a GPU, or on the device that was named."""
     from tiercut.reproduce.runs import has_gpu
 
+    if not terms.training:
+        if not wanted.is_begun(results):
+            raise MissingError(f"{results}: there are no runs; leave --no-training out")
+        return False
     if not terms.everything or terms.quick or terms.engine["device"] is not None or has_gpu():
         return True
     if not wanted.is_begun(results):
