@@ -50,6 +50,16 @@ def test_the_total_is_the_sum_of_the_kinds_without_labels_and_heads(instance):
 
 @given(instances())
 @relaxed
+def test_three_tiers_never_send_less_than_locsfl_cut_at_h_or_at_v(instance):
+    """docs/notation.md says why."""
+    cuts = [Placement.two_tiers([cut] * len(instance.fleet)) for cut in (instance.h, instance.v)]
+    scheme = SCHEMES["locsfl"]
+    leanest = min(round_bytes(instance.fleet, instance.work, cut, scheme).total for cut in cuts)
+    assert traffic(instance, "aa-hsfl-ll")["total"] >= leanest
+
+
+@given(instances())
+@relaxed
 def test_every_kind_but_activations_to_the_server_travels_both_ways(instance):
     for scheme in ALL_SCHEMES:
         found = traffic(instance, scheme)

@@ -14,8 +14,11 @@ def titles(study):
     return {one.name: find_scheme(one.spec).cost.title for one in study.contenders}
 
 
-def write_study(study, folder, curves, rounds=3, seconds=None, plans=None):
-    """A study's folder where `curves` are accuracies by contender and seed; others do not begin."""
+def write_study(study, folder, curves, rounds=3, seconds=None, plans=None, gigabytes=None):
+    """A study's folder where `curves` are accuracies by contender and seed; others do not begin.
+
+    Where nothing else is said a round takes ten seconds, and as many gigabytes as seconds.
+    """
     results = folder / RESULTS
     names = titles(study)
     results.mkdir(parents=True)
@@ -33,7 +36,7 @@ def write_study(study, folder, curves, rounds=3, seconds=None, plans=None):
                 accuracies,
                 plan=(plans or {}).get(name, PLAN),
                 seconds=(seconds or {}).get(name, 10.0),
-                size=1e9 * (seconds or {}).get(name, 10.0),
+                size=1e9 * (gigabytes or seconds or {}).get(name, 10.0),
             )
     (results / MACHINE).write_text(json.dumps(HERE))
     return read_results(results)

@@ -37,15 +37,35 @@ METHOD = (
     "A gain is there only where every seed of both reached the accuracy, and a negative one is a"
     " loss; else the table says who reached it alone, or nobody.",
 )
-PRINTED: dict[str, Callable[[PrintedGain], float]] = {
-    "delay": lambda printed: printed.delay,
-    "traffic": lambda printed: printed.overhead,
+TRAFFIC_METHOD = (
+    "The paper names one rival, the fastest, and counts its traffic: `traffic of the fastest` does"
+    " so, with the fastest of ours.",
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is saved, and by whom."""
+
+    saved: str
+    """A field of Cost."""
+    least: str
+    """The field of Cost by which the best of either side is taken."""
+    printed: Callable[[PrintedGain], float]
+    """What the paper claims to save."""
+    at_best: tuple[str, ...]
+    """The versions of a figure in which rivals are at their best; one of them has to be there."""
+
+
+KINDS = {
+    "delay": Kind("delay", "delay", lambda paper: paper.delay, (TUNED, SWIFT)),
+    "traffic": Kind("traffic", "traffic", lambda paper: paper.overhead, (LEAN,)),
+    "traffic of the fastest": Kind(
+        "traffic", "delay", lambda paper: paper.overhead, (TUNED, SWIFT)
+    ),
 }
-"""What the paper claims to save, by what it is a gain in."""
 VERSIONS = (TUNED, SWIFT, BRISK, CUTS, LEAN)
 OURS = (AA, BEST, *NAMES)
-AT_BEST = {"delay": (TUNED, SWIFT), "traffic": (LEAN,)}
-"""The versions of a figure in which rivals are at their best; one of them has to be there."""
 NOBODY: tuple[Cell, Cell] = (None, None)
 """The gain over rivals at their best, and who they are, where none is there."""
 COLUMNS = (
@@ -99,14 +119,14 @@ class _Figure:
         }
 
     def has_best(self, kind: str) -> bool:
-        """Whether rivals are there at their best in delay, or in traffic."""
-        return any(version in self.beyond for version in AT_BEST[kind])
+        """Whether rivals are there at their best in this kind."""
+        return any(version in self.beyond for version in KINDS[kind].at_best)
 
 
 def make(output: Path) -> Table:
     """The table, for those of the figures whose runs are in `output`."""
     title = "Gains: as published, and with every rival at its best"
-    return tabulate(output, read_runs, title, METHOD, tuple(PRINTED))
+    return tabulate(output, read_runs, title, (*METHOD, *TRAFFIC_METHOD), tuple(KINDS))
 
 
 def tabulate(
@@ -138,6 +158,7 @@ def _rows(figure: _Figure, kinds: Iterable[str]) -> list[tuple[Cell, ...]]:
 
 def _row(figure: _Figure, target: float, kind: str) -> tuple[Cell, ...]:
     assert figure.published is not None
+    what = KINDS[kind]
     published = _ways([figure.published], RIVALS, target)
     at_best = _ways(figure.beyond.values(), RIVALS, target)
     as_printed = _ways([figure.published], [AA], target)
@@ -146,11 +167,11 @@ def _row(figure: _Figure, target: float, kind: str) -> tuple[Cell, ...]:
         TITLES[figure.model],
         100 * target,
         kind,
-        PRINTED[kind](TABLE_III[figure.model, target]),
-        _gain(as_printed, published, kind),
-        _gain(ours, published, kind),
-        _title(published, kind),
-        *((_gain(ours, at_best, kind), _title(at_best, kind)) if figure.has_best(kind) else NOBODY),
+        what.printed(TABLE_III[figure.model, target]),
+        _gain(as_printed, published, what),
+        _gain(ours, published, what),
+        _title(published, what),
+        *((_gain(ours, at_best, what), _title(at_best, what)) if figure.has_best(kind) else NOBODY),
     )
 
 
@@ -163,20 +184,20 @@ def _ways(folders: Iterable[Results], names: Iterable[str], target: float) -> li
     ]
 
 
-def _least(ways: list[_Way], what: str) -> _Way | None:
-    return min(ways, key=lambda way: getattr(way.cost, what), default=None)
+def _least(ways: list[_Way], what: Kind) -> _Way | None:
+    return min(ways, key=lambda way: getattr(way.cost, what.least), default=None)
 
 
-def _gain(ours: list[_Way], theirs: list[_Way], what: str) -> Cell:
+def _gain(ours: list[_Way], theirs: list[_Way], what: Kind) -> Cell:
     mine, rival = _least(ours, what), _least(theirs, what)
     if mine is None:
         return None if rival is None else "rival alone"
     if rival is None:
         return "ours alone"
-    return percent_saved(getattr(mine.cost, what), getattr(rival.cost, what))
+    return percent_saved(getattr(mine.cost, what.saved), getattr(rival.cost, what.saved))
 
 
-def _title(ways: list[_Way], what: str) -> str | None:
+def _title(ways: list[_Way], what: Kind) -> str | None:
     least = _least(ways, what)
     return None if least is None else least.title
 
@@ -188,7 +209,7 @@ def _missing(figures: Iterable[_Figure], kinds: Iterable[str]) -> list[str]:
             name = f"`tiercut reproduce figure-{figure.number}`"
             sentences.append(f"{TITLES[figure.model]} is missing: no {name}.")
         else:
-            sentences += [_needs(figure, kind) for kind in kinds if not figure.has_best(kind)]
+            sentences += _needs(figure, [kind for kind in kinds if not figure.has_best(kind)])
             sentences += [
                 _unfinished(f"figure-{figure.number}{version}", results)
                 for version, results in figure.beyond.items()
@@ -197,12 +218,17 @@ def _missing(figures: Iterable[_Figure], kinds: Iterable[str]) -> list[str]:
     return sentences
 
 
-def _needs(figure: _Figure, kind: str) -> str:
-    commands = (f"`tiercut reproduce figure-{figure.number}{v}`" for v in AT_BEST[kind])
-    return (
-        f"{TITLES[figure.model]} is not compared in {kind} with rivals at their best: that needs"
-        f" {' or '.join(commands)}."
-    )
+def _needs(figure: _Figure, kinds: Iterable[str]) -> list[str]:
+    """What is missing to compare these kinds, in one sentence for all that need the same."""
+    needing: dict[tuple[str, ...], list[str]] = {}
+    for kind in kinds:
+        needing.setdefault(KINDS[kind].at_best, []).append(kind)
+    return [
+        f"{TITLES[figure.model]} is not compared in {' or '.join(those)} with rivals at their best:"
+        f" that needs"
+        f" {' or '.join(f'`tiercut reproduce figure-{figure.number}{v}`' for v in versions)}."
+        for versions, those in needing.items()
+    ]
 
 
 def _unfinished(name: str, results: Results) -> str:
