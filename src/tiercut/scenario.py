@@ -134,6 +134,8 @@ class TrainingSection(Document):
     rate: float = Field(default=1e-4, gt=0)
     momentum: float = Field(default=0.0, ge=0, lt=1)
     weight_decay: float = Field(default=0.0, ge=0)
+    outer_momentum: float = Field(default=0.0, ge=0, lt=1)
+    """From round to round, of layers of which there are several models."""
     head: Literal["flat", "pooled"] | None = None
     aggregator_interval: Interval | None = None
     server_interval: Interval | None = None

@@ -22,7 +22,7 @@ STEP = {"rtol": 1e-2, "atol": 1e-3}
     ("scheme", "training", "close"),
     [
         ("aa-hsfl-ll", {}, CLOSE),
-        ("sfl", {"portions": 3}, CLOSE),
+        ("sfl", {"portions": 3, "outer_momentum": 0.8}, CLOSE),
         ("multihop", {"optimiser": "adam", "rate": 1e-3}, CLOSE),
         (
             "aa-hsfl-ll",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
 
 from tiercut.engines.chains import HEAD
 from tiercut.engines.nodes import Duty, Layers
-from tiercut.engines.task import Brief
+from tiercut.engines.outer import BEFORE, ahead
+from tiercut.engines.stack import START
+from tiercut.engines.task import Brief, Round, State, below
+from tiercut.engines.tiers import Tiers
 from tiercut.engines.transport import Address, Weights
 
 
@@ -21,6 +24,11 @@ class CommonModel:
         self._task, self._dtype = task, dtype
         self.prototypes: dict[str, nn.Module] = {}
         self.layers: Layers = {}
+        """What the last round came to."""
+        self.start: Layers = {}
+        """What the next round starts from: that, or ahead of it."""
+        self._before: State = {}
+        """What the round before the last one came to, where the next one starts ahead."""
         for name, layer in task.model.named_layers():
             self._adopt(name, layer)
 
@@ -28,6 +36,7 @@ class CommonModel:
         own = copy.deepcopy(layer).to(self._dtype)
         self.prototypes[name] = own
         self.layers[name] = {key: value.clone() for key, value in own.state_dict().items()}
+        self.start[name] = self.layers[name]
 
     def duties(self, client: int, h: int, v: int, aggregator: int) -> tuple[Duty, Duty, Duty]:
         """A client's three parts: its own, its aggregator's and the server's."""
@@ -56,7 +65,25 @@ class CommonModel:
         needed = dict.fromkeys(name for duty in duties.values() for name in duty.layers)
         if not needed:
             return None
-        return Weights(tuple(duties), {name: self.layers[name] for name in needed})
+        return Weights(tuple(duties), {name: self.start[name] for name in needed})
+
+    def go_on(self, result: Layers, plan: Round) -> None:
+        """Go on from what a round came to."""
+        if self._task.outer_momentum:
+            self._before = {
+                _place(name, key): self.layers[name][key]
+                for name in Tiers(self._task, plan).several & result.keys()
+                for key, _ in self.prototypes[name].named_parameters()
+            }
+        self.layers.update(result)
+        self._start_ahead()
+
+    def _start_ahead(self) -> None:
+        moved = ahead(_flat(self.layers), self._before, self._task.outer_momentum)
+        self.start = {
+            name: {key: moved.get(_place(name, key), value) for key, value in tensors.items()}
+            for name, tensors in self.layers.items()
+        }
 
     def weights(self) -> dict[str, Tensor]:
         """The model's weights, as its own state_dict calls them."""
@@ -66,15 +93,32 @@ class CommonModel:
             for key, value in self.layers[name].items()
         }
 
-    def to_state(self) -> Iterator[tuple[str, Tensor]]:
-        """All layers, by name and key."""
-        for name, tensors in self.layers.items():
-            for key, value in tensors.items():
-                yield f"{name}/{key}", value
+    def to_state(self) -> State:
+        """All that the next round starts from."""
+        return {
+            **{f"{START}{place}": value for place, value in _flat(self.layers).items()},
+            **{f"{BEFORE}{place}": value for place, value in self._before.items()},
+        }
 
-    def load(self, place: str, value: Tensor) -> None:
-        """Put one tensor of a state back."""
-        name, key = place.split("/")
-        if name.startswith(HEAD):
-            self._make_head(name)
-        self.layers[name][key] = value.clone()
+    def load_state(self, state: State) -> None:
+        """Take what a round starts from out of a saved state."""
+        for place, value in below(START, state).items():
+            name, key = place.split("/")
+            if name.startswith(HEAD):
+                self._make_head(name)
+            self.layers[name][key] = value.clone()
+        self._before = {place: value.clone() for place, value in below(BEFORE, state).items()}
+        self._start_ahead()
+
+
+def _flat(layers: Layers) -> State:
+    return {
+        _place(name, key): value
+        for name, tensors in layers.items()
+        for key, value in tensors.items()
+    }
+
+
+def _place(layer: str, key: str) -> str:
+    """How a state calls a tensor of a layer."""
+    return f"{layer}/{key}"

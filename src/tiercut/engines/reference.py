@@ -53,7 +53,7 @@ class Reference:
             for n in schedule.turns:
                 self.clients[n].start()
             self.transport.deliver()
-            self.common.layers.update(self.server.result())
+            self.common.go_on(self.server.result(), plan)
         samples = 0
         for n, turn in schedule.turns.items():
             self.steps[n] = turn.steps.stop
@@ -84,7 +84,7 @@ class Reference:
             members = {n: d[1] for n, d in duties.items() if where.aggregator_of[n] == k}
             aggregator.begin(members, schedule)
         self.server.begin({n: d[2] for n, d in duties.items()}, schedule)
-        self.server.start_from(self.common.layers)
+        self.server.start_from(self.common.start)
         for node in (*self.clients, *self.aggregators):
             weights = self.common.start_of(node.duties)
             if weights is not None:
@@ -97,7 +97,7 @@ class Reference:
 
     def to_state(self) -> State:
         """Everything that the next round depends on."""
-        state = {f"start/{place}": value for place, value in self.common.to_state()}
+        state = self.common.to_state()
         state["steps"] = torch.tensor(self.steps)
         for host in self.hosts:
             for key, value in host.moments():
@@ -106,10 +106,7 @@ class Reference:
 
     def load_state(self, state: State) -> None:
         """Go on from a saved state."""
-        for key, value in state.items():
-            kind, _, place = key.partition("/")
-            if kind == "start":
-                self.common.load(place, value)
+        self.common.load_state(state)
         self.steps = [int(step) for step in state["steps"]]
         nodes = {f"{host.address.role}/{host.address.device}": host for host in self.hosts}
         for key in (key for key in state if key.startswith("moment/")):

@@ -7,7 +7,7 @@ everybody. The auxiliary head at cut v is a layer too, called `head@v`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
 
 import numpy as np
@@ -18,10 +18,14 @@ from torch import Tensor, nn
 from tiercut.engines.chains import HEAD
 from tiercut.engines.dropout import client_key
 from tiercut.engines.layout import repeat, take
-from tiercut.engines.task import State, Task
+from tiercut.engines.outer import BEFORE, ahead
+from tiercut.engines.task import State, Task, below
 
 COUNT = "step"
 """What torch calls the number of steps an optimiser took."""
+
+START = "start/"
+"""How a state calls what the last round came to."""
 
 
 class Stack:
@@ -37,7 +41,9 @@ class Stack:
         self.taking_part = len(task.clients)
         """How many rows, from the first, take part in the round."""
         self.start: dict[str, Tensor] = {}
-        """What a round starts from."""
+        """What the last round came to, which the next one starts from, or from ahead of it."""
+        self.before: dict[str, Tensor] = {}
+        """What the round before that one came to, where the next one starts ahead."""
         self.weights: dict[str, Tensor] = {}
         self.moments: dict[str, dict[str, Tensor]] = {}
         """For every parameter, by name of the moment; `step` counts its steps."""
@@ -100,9 +106,18 @@ class Stack:
         self.rows, self.taking_part = rows, taking_part
         return True
 
+    def go_on(self, mean: State, several: Iterable[str]) -> None:
+        """Go on from what the replicas came to; there were `several` models of these layers."""
+        if self.task.outer_momentum:
+            apart = self.parameters_of(several) & mean.keys()
+            self.before = {key: self.start[key].clone() for key in apart}
+        for key, value in mean.items():
+            self.start[key].copy_(value)
+
     def restart(self) -> None:
         """Give every row the weights that a round starts from."""
-        for key, value in self.start.items():
+        moved = ahead(self.start, self.before, self.task.outer_momentum)
+        for key, value in {**self.start, **moved}.items():
             self.weights[key].copy_(value.expand_as(self.weights[key]))
 
     def move_moments(self, layer: str, source: NDArray[np.int64]) -> None:
@@ -127,9 +142,15 @@ class Stack:
         wanted = set(layers)
         return [key for key, layer in self.layer_of.items() if layer in wanted]
 
+    def parameters_of(self, layers: Iterable[str]) -> Set[str]:
+        """The names of those of them that are trained."""
+        return self.moments.keys() & self.keys_of(layers)
+
     def to_state(self) -> State:
         """Everything that the next round depends on, clients in their own order."""
-        return {**{f"start/{key}": value for key, value in self.start.items()}, **self.kept()}
+        start = {f"{START}{key}": value for key, value in self.start.items()}
+        before = {f"{BEFORE}{key}": value for key, value in self.before.items()}
+        return {**start, **before, **self.kept()}
 
     def kept(self) -> State:
         """What clients keep from round to round, each entry in their own order."""
@@ -142,9 +163,22 @@ class Stack:
 
     def load_state(self, state: State) -> None:
         """Go on from a saved state; the layers it speaks of must have been adopted."""
-        for key, value in self.start.items():
-            value.copy_(state[f"start/{key}"])
+        self.load_model(state)
         self.load_kept(state)
+
+    def load_model(self, state: State) -> None:
+        """Take what the last rounds came to out of a saved state."""
+        start = {key: state[f"{START}{key}"] for key in self.start}
+        self.load_start(start, below(BEFORE, state))
+
+    def load_start(self, start: State, before: State) -> None:
+        """Take what the last rounds came to; there may be more than these layers."""
+        for key in self.start.keys() & start.keys():
+            self.start[key].copy_(start[key])
+        self.before = {
+            key: torch.empty_like(self.start[key]).copy_(before[key])
+            for key in self.start.keys() & before.keys()
+        }
 
     def load_kept(self, state: State) -> None:
         """Give clients back what they kept."""

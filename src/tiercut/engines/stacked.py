@@ -36,8 +36,7 @@ class Stacked(Shard):
             samples += int(self.feed.sizes[present].sum())
             sums += self.take_losses()
             on_epoch(epoch + 1)
-        for key, value in self.finish(present).values.items():
-            self.stack.start[key].copy_(value)
+        self.stack.go_on(self.finish(present).values, self._tiers.several)
         local, loss = (sums / max(samples, 1)).tolist()
         return Trained(samples, local if self.task.scheme.local_loss else None, loss)
 

@@ -36,6 +36,18 @@ class Examples:
     std: tuple[float, ...] = (1.0,)
 
 
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """The task that another is a part of: how its clients are counted there."""
+
+    numbers: NDArray[np.int64]
+    """Of the clients in the part; plans of its rounds name aggregators so."""
+    clients: int
+    """How many there are."""
+    batches: int
+    """In an epoch, for whoever has most; all parts keep that pace."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Brief(ABC):
     """What is trained by whom, and how: all that nodes must agree on. The data is not in it.
@@ -46,6 +58,8 @@ class Brief(ABC):
     model: LayeredModel
     scheme: Scheme
     optimiser: Optimiser
+    outer_momentum: float = 0.0
+    """A round starts ahead of what the last one came to by this share of the way that it came."""
     clients: tuple[str, ...]
     batch: int
     epochs: int
@@ -56,6 +70,8 @@ class Brief(ABC):
     wire: Wire = "fp32"
     streams: tuple[str, ...] | None = None
     """Whose random streams each client uses, where not its own: replicas of one client agree."""
+    whole: Whole | None = None
+    """Where this is a part of a larger task."""
 
     def __post_init__(self) -> None:
         """Refuse what would only fail in the middle of training."""
@@ -103,18 +119,6 @@ class Brief(ABC):
             return build_head(kind, self.shapes[cut - 1], self.classes)
 
 
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """The task that another is a part of: how its clients are counted there."""
-
-    numbers: NDArray[np.int64]
-    """Of the clients in the part; plans of its rounds name aggregators so."""
-    clients: int
-    """How many there are."""
-    batches: int
-    """In an epoch, for whoever has most; all parts keep that pace."""
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task(Brief):
     """A model to be trained by a scheme on data that is here.
@@ -125,8 +129,6 @@ class Task(Brief):
     examples: Examples
     shards: tuple[NDArray[np.int64], ...]
     augment: bool = False
-    whole: Whole | None = None
-    """Where this is a part of a larger task."""
 
     def __post_init__(self) -> None:
         """Refuse data that the model cannot take."""
@@ -262,6 +264,12 @@ class RoundLost(Exception):
 
 
 State = dict[str, Tensor]
+
+
+def below(prefix: str, state: State) -> State:
+    """What a state has under names that begin so, without that beginning."""
+    return {key.removeprefix(prefix): v for key, v in state.items() if key.startswith(prefix)}
+
 
 OnEpoch = Callable[[int], None]
 """Told the number of epochs done in a round, so that somebody may look or show it."""

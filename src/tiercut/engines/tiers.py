@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiercut.engines.chains import HEAD
-from tiercut.engines.task import Round, Task
+from tiercut.engines.task import Brief, Round
 from tiercut.errors import InputError
 from tiercut.schemes import Part
 
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 class Tiers:
     """A round's placement, arranged in rows: who takes part first, by cut layer and name."""
 
-    def __init__(self, task: Task, plan: Round) -> None:
+    def __init__(self, task: Brief, plan: Round) -> None:
         self.task, self.scheme = task, task.scheme
         placement = plan.placement
         rank = np.empty(len(task.clients), dtype=np.int64)
@@ -75,6 +75,17 @@ class Tiers:
         if not self.shared:
             return hosts[:0]
         return np.unique(hosts[np.isin(self._parts_of(hosts), list(self.shared))])
+
+    @cached_property
+    def several(self) -> frozenset[str]:
+        """The layers of which this round has more than one model."""
+        return frozenset(layer for layer in self.layers if self._models(layer) > 1)
+
+    def _models(self, layer: str) -> int:
+        hosts = self.hosts(layer)
+        hosts = hosts[hosts >= 0]
+        sharing = self.sharing_hosts(hosts)
+        return len(sharing) + int((~np.isin(hosts, sharing)).sum())
 
     def groups(self, part: Part, present: NDArray[np.bool_]) -> Iterator[tuple[str, Ints]]:
         """For every layer that is in `part` somewhere: its host in rows where it is, else -1."""

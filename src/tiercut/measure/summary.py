@@ -40,7 +40,7 @@ def summarise(results: Results, targets: Sequence[float] | None = None) -> dict[
 
 def _heading(manifest: Manifest) -> dict[str, Any]:
     scenario = manifest.scenario
-    portions = scenario.training.portions
+    portions, momentum = scenario.training.portions, scenario.training.outer_momentum
     return {
         "name": scenario.name,
         "model": scenario.model.name,
@@ -49,6 +49,7 @@ def _heading(manifest: Manifest) -> dict[str, Any]:
         "batch": scenario.training.batch,
         "epochs": scenario.training.epochs,
         **({"portions": portions} if portions > 1 else {}),
+        **({"outer_momentum": momentum} if momentum else {}),
         "rounds": scenario.training.rounds,
         "cost": scenario.plan.cost,
     }

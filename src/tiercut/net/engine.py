@@ -110,7 +110,7 @@ class Networked:
 
     def to_state(self) -> State:
         """See Engine; the devices keep their optimisers' state themselves."""
-        state = {f"start/{place}": value for place, value in self.common.to_state()}
+        state = self.common.to_state()
         state["steps"] = torch.tensor(self.steps)
         for key, value in self.rounds.server.moments():
             state[f"moment/server/-1/{key}"] = value
@@ -118,10 +118,7 @@ class Networked:
 
     def load_state(self, state: State) -> None:
         """See Engine."""
-        for key, value in state.items():
-            kind, _, place = key.partition("/")
-            if kind == "start":
-                self.common.load(place, value)
+        self.common.load_state(state)
         self.steps = [int(step) for step in state["steps"]]
         for key in (key for key in state if key.startswith("moment/")):
             place = key.split("/", 3)[3]

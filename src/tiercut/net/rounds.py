@@ -160,7 +160,7 @@ class Rounds:
             lambda: not attempt.unfinished(), limits.upload, attempt.unfinished, "the upload"
         )
         result = await self._workshop.do(self.server.result)
-        self._common.layers.update(result)
+        self._common.go_on(result, plan)
         ended = time.monotonic()
         measured = Measured(
             download=ready - began,
@@ -262,7 +262,7 @@ class Rounds:
         self._rewind.start(attempt.schedule.round)
         self.post.begin(attempt.tag, ways.get, attempt.due)
         self.server.begin({n: parts[2] for n, parts in duties.items()}, attempt.schedule)
-        self.server.start_from(self._common.layers)
+        self.server.start_from(self._common.start)
         for n in attempt.schedule.turns:
             served = {m: d[1] for m, d in duties.items() if attempt.aggregator_of[m] == n}
             self._send_start(Address("client", n), {n: duties[n][0]})

@@ -120,6 +120,7 @@ class Summary(_Part):
     epochs: int
     portions: int = 1
     """An epoch is one of so many of the data."""
+    outer_momentum: float = 0.0
     rounds: int
     cost: str
     targets: tuple[float, ...] = Field(strict=False)

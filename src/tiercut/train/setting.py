@@ -101,6 +101,7 @@ def agreed_terms(scenario: Scenario, scheme: Scheme, data: Dataset) -> dict[str,
         "optimiser": Optimiser(
             training.optimiser, training.rate, training.momentum, training.weight_decay
         ),
+        "outer_momentum": training.outer_momentum,
         "batch": training.batch,
         "epochs": training.epochs,
         "portions": training.portions,

@@ -42,6 +42,11 @@ def test_rounds_of_a_portion():
     assert both(work, [whole(work, index) for index in range(3)], 3) < TIGHT
 
 
+def test_rounds_that_start_ahead():
+    work = task("aa-hsfl-ll", "normed", outer_momentum=0.8)
+    assert both(work, [whole(work, index) for index in range(3)], 3) < TIGHT
+
+
 @pytest.mark.no_cover
 @settings(max_examples=12, deadline=None)
 @given(st.data())
@@ -203,7 +208,8 @@ def test_a_worker_that_is_lost_again_and_again_ends_the_run():
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
 @pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
 def test_a_state_goes_on_in_either_engine(optimiser, intervals):
-    work = task("dtfl", "normed", intervals=intervals, optimiser=OPTIMISERS[optimiser])
+    changes = {"intervals": intervals, "optimiser": OPTIMISERS[optimiser], "outer_momentum": 0.8}
+    work = task("dtfl", "normed", **changes)
     engines = {"stacked": lambda: stacked(work), "ray": lambda: sharded(work, 1)}
     results = []
     for before, after in itertools.product(engines, engines):

@@ -65,7 +65,7 @@ class Sharded:
         base = task.part((), (), (), self._whole)
         # A stack without rows: the model, and the heads so far.
         self._model = Stack(base, CPU, settings.dtype, channels_last=False)
-        self._start: Ref = self._store.put(Parcel(self._model.start))
+        self._start, self._before = self._put_start()
         self._hosting, self._parking = Hosting(len(sizes)), Parking(self._store)
         self._steps: Ints = np.zeros(len(sizes), dtype=np.int64)
         self._squads: list[Squad] = []
@@ -100,10 +100,12 @@ class Sharded:
 
     def _begin(self, plan: Round) -> None:
         tiers, squads = Tiers(self.task, plan), self._pack(plan)
-        self._model.adopt_heads(tiers.layers)
+        self._adopt_heads(tiers)
+        several = tiers.several if self.task.outer_momentum else ()
+        self._apart = self._model.parameters_of(several)
         sources = dict(self._hosting.move(tiers, self._model.layers))
         orders = [self._orders(plan, squad, alone=len(squads) == 1) for squad in squads]
-        self._begins = [Call("begin", (each, self._start)) for each in orders]
+        self._begins = [Call("begin", (each, self._start, self._before)) for each in orders]
         if self._stay(squads, sources):
             tell(self._workers, self._begins)
             return
@@ -114,6 +116,14 @@ class Sharded:
         self._squads = squads
         tell(self._workers, calls)
         self._keeping.restart()
+
+    def _adopt_heads(self, tiers: Tiers) -> None:
+        """Let rounds start from new heads too."""
+        known = set(self._model.start)
+        self._model.adopt_heads(tiers.layers)
+        new = {key: value for key, value in self._model.start.items() if key not in known}
+        if new:
+            self._start = self._store.put(Parcel({**self._store.get(self._start), **new}))
 
     def _pack(self, plan: Round) -> list[Squad]:
         clients = np.flatnonzero(plan.present[0])
@@ -152,7 +162,8 @@ class Sharded:
     def _with_moments(self, orders: Orders, squad: Squad, sources: Mapping[str, Ints]) -> Call:
         """The call that begins a round with what clients kept, wherever they trained before."""
         moments, chosen = self._parking.find(squad.roster, sources)
-        return Call("begin", (replace(orders, sources=chosen), self._start, *moments))
+        given = (replace(orders, sources=chosen), self._start, self._before, *moments)
+        return Call("begin", given)
 
     @property
     def _keeps_moments(self) -> bool:
@@ -203,8 +214,9 @@ class Sharded:
         workers = self._workers
         replies = ask(workers, [Call("finish", objects=1)] * len(workers))
         means = combine(workers, [reply.objects[0] for reply in replies], most=FAN_IN)
-        (reply,) = ask(workers[:1], [Call("conclude", (self._start, *means), objects=1)])
-        (self._start,) = reply.objects
+        given = (self._start, self._apart, *means)
+        (reply,) = ask(workers[:1], [Call("conclude", given, objects=2)])
+        self._start, self._before = reply.objects
 
     def _park(self) -> None:
         """Take all moments off the workers, who then hold nothing that is not elsewhere."""
@@ -223,8 +235,11 @@ class Sharded:
         return self._model.model()
 
     def _fetch(self) -> None:
-        for key, value in self._store.get(self._start).items():
-            self._model.start[key].copy_(value)
+        self._model.load_start(self._store.get(self._start), self._store.get(self._before))
+
+    def _put_start(self) -> tuple[Ref, Ref]:
+        model = self._model
+        return self._store.put(Parcel(model.start)), self._store.put(Parcel(model.before))
 
     def to_state(self) -> State:
         """Everything that the next round depends on, as the engine `stacked` has it."""
@@ -239,9 +254,8 @@ class Sharded:
         """Go on from a saved state, of this engine or of `stacked`."""
         self._hosting.load_state(state)
         self._model.adopt_heads(self._hosting.hosts)
-        for key, value in self._model.start.items():
-            value.copy_(state[f"start/{key}"])
-        self._start = self._store.put(Parcel(self._model.start))
+        self._model.load_model(state)
+        self._start, self._before = self._put_start()
         self._steps = state["steps"].numpy().copy()
         self._park()
         self._parking.load_state(

@@ -6,7 +6,7 @@ and the driver passes on where it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,7 @@ class Station:
         self._base, self._settings, self._executor = base, settings, executor
         self._shard: Shard | None = None
 
-    def begin(self, orders: Orders, start: Parcel, *moments: Parcel) -> None:
+    def begin(self, orders: Orders, start: Parcel, before: Parcel, *moments: Parcel) -> None:
         """Start a round from weights that all have in common."""
         shard = self._shard
         if shard is None or _roster(shard.task) != orders.whole.numbers.tolist():
@@ -61,8 +61,7 @@ class Station:
             shard = Shard(part, self._settings, self._executor)
         shard.arrange(Tiers(shard.task, orders.round))
         stack = shard.stack
-        for key in stack.start.keys() & start.keys():
-            stack.start[key].copy_(start[key])
+        stack.load_start(start, before)
         stack.steps.copy_(torch.from_numpy(orders.steps[stack.rows]))
         if orders.sources is not None:
             for layer in stack.layers:
@@ -104,9 +103,14 @@ class Station:
         """The mean over several workers."""
         return None, _sent(combine(means))
 
-    def conclude(self, start: Parcel, *means: Mean) -> tuple[None, Parcel]:
-        """What the next round starts from: where nobody trained, what this one started from."""
-        return None, Parcel({**start, **combine(means).values})
+    def conclude(self, start: Parcel, apart: Set[str], *means: Mean) -> tuple[None, Parcel, Parcel]:
+        """What the round came to, and what the last one had come to of what is `apart` in it.
+
+        Where nobody trained, that is what the last one came to.
+        """
+        mean = combine(means).values
+        before = {key: start[key] for key in apart & mean.keys()}
+        return None, Parcel({**start, **mean}), Parcel(before)
 
     def park(self) -> tuple[Parcel | None, ...]:
         """The moments of each client, in their order."""

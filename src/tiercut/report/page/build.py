@@ -134,6 +134,7 @@ def _facts(summary: Summary) -> Html:
         "rounds": f"{summary.rounds:,}",
         "epochs": f"{summary.epochs:,}",
         **({"portions": f"{summary.portions:,}"} if summary.portions > 1 else {}),
+        **({"outer momentum": f"{summary.outer_momentum:g}"} if summary.outer_momentum else {}),
         "batch": f"{summary.batch:,}",
         "seeds": ", ".join(map(str, seeds)) if 0 < len(seeds) <= 6 else f"{len(seeds)}",
         "cost model": summary.cost,
