@@ -1,5 +1,6 @@
 """The benchmarks run; what they say is for people to read."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -13,3 +14,12 @@ def test_the_quick_benchmark_runs_and_finds_what_must_not_change():
     assert result.returncode == 0, result.stderr
     assert "without_torch True" in result.stdout
     assert "paper's cuts, everything: problems 4" in result.stdout
+
+
+def test_the_table_about_momentum_follows_from_its_runs():
+    folder = ROOT / "benchmarks/momentum"
+    spec = importlib.util.spec_from_file_location("momentum", folder / "run.py")
+    benchmark = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = benchmark  # where dataclasses look themselves up
+    spec.loader.exec_module(benchmark)
+    assert benchmark.table() in (folder / "README.md").read_text()

@@ -193,11 +193,15 @@ class Event(Document):
 
 
 class PlanSection(Document):
-    """How to plan: the solver, the cost model, the candidate cut layers (all, if not given)."""
+    """How to plan: the solver, the cost model, the candidate cut layers (all, if not given).
+
+    A client keeps `client_layers` or more; if not given, 2 on three tiers as in the paper, else 1.
+    """
 
     solver: str = "exact"
     cost: CostModel = "paper"
     cuts: tuple[int, ...] | None = Field(default=None, strict=False, min_length=1)
+    client_layers: int | None = Field(default=None, ge=1)
 
 
 class Scenario(Document):

@@ -212,6 +212,40 @@ def test_the_aggregator_layer_can_be_fixed(as_json, inputs, h):
     assert made["aggregator_layer"] == h
 
 
+@pytest.mark.parametrize("layers", [1, 4])
+@pytest.mark.parametrize("solver", ["exact", "multihop", "locsfl"])
+def test_a_client_keeps_as_many_layers_as_it_is_told(as_json, inputs, layers, solver):
+    made = as_json("plan", *inputs, "--solver", solver, "--client-layers", layers)
+    assert made["client_layers"] == layers
+    own = 0 if solver == "locsfl" else 1
+    assert made["cuts"][0] == layers + own
+    assert layers <= (made["aggregator_layer"] or made["cut_layer"])
+
+
+def test_more_room_is_never_slower_and_planning_again_remembers_it(as_json, inputs, tmp_path):
+    shallow = ("--aggregator-layer", 1, "--cuts", 2, "--client-layers", 1)
+    plan = tmp_path / "plan.json"
+    first = as_json("plan", *inputs, *shallow, "-o", plan)
+    assert (first["aggregator_layer"], first["cut_layer"]) == (1, 2)
+    again = as_json("replan", plan, *inputs)
+    assert again["client_layers"] == 1
+    free, usual = (as_json("plan", *inputs, *more) for more in (("--client-layers", 1), ()))
+    assert free["lower_bound_seconds"] <= usual["round_seconds"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--client-layers", 4, "--cuts", 3), "cut layer 3 is outside 5 to 8"),
+        (("--client-layers", 4, "--aggregator-layer", 3), "expected a layer from 4 to 7"),
+        (("--client-layers", 8), "needs at least 10"),
+        (("--aggregator-layer", 1), "expected a layer from 2 to 7"),
+    ],
+)
+def test_layers_that_do_not_fit_are_refused(refusal, inputs, words, said):
+    assert said in refusal("plan", *inputs, *words)
+
+
 @pytest.mark.parametrize(
     ("option", "count"),
     [

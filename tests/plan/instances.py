@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.cost.instances import MODELS, fleets, make_fleet, make_profile, profiles
 from tiercut.cost import Placement, Workload, check_placement, scheme_named
 from tiercut.fleet import Fleet, sample_fleet
-from tiercut.plan.problem import Problem, Wishes, all_cuts
+from tiercut.plan.problem import Problem, Wishes, all_cuts, fewest_kept
 from tiercut.scenario import FleetSection
 from tiercut.seeds import Seeds
 
@@ -70,12 +70,12 @@ def random_problem(
 
 
 @st.composite
-def wishes_for(draw, clients: int, deepest_cut: int) -> Wishes:
+def wishes_for(draw, clients: int, fewest_kept: int, deepest_cut: int) -> Wishes:
     """What a user may fix or forbid; nothing in half of the cases, each."""
     client = st.integers(0, clients - 1)
     pair = st.tuples(client, client).filter(lambda pair: pair[0] != pair[1])
     return Wishes(
-        draw(st.none() | st.integers(2, deepest_cut - 1)),
+        draw(st.none() | st.integers(fewest_kept, deepest_cut - 1)),
         draw(st.none() | st.integers(1, clients)),
         draw(st.none() | st.frozensets(client)),
         draw(st.just(frozenset()) | st.frozensets(pair, max_size=4)),
@@ -98,15 +98,20 @@ def problems(
     how = scheme_named(scheme)
     profile = draw(profiles(max_layers=max_layers))
     fleet = draw(fleets(kind, max_clients).filter(lambda fleet: len(fleet) >= min_clients))
-    possible = all_cuts(profile.depth, how)
+    kept = draw(st.sampled_from([None, 1]))
+    possible = all_cuts(profile.depth, how, kept)
     cuts = tuple(sorted(draw(st.sets(st.sampled_from(possible), min_size=1))))
+    wishes = Wishes()
+    if with_wishes and how.three_tiers:
+        wishes = draw(wishes_for(len(fleet), fewest_kept(how, kept), max(cuts)))
     return Problem(
         fleet,
         Workload(profile, batch=draw(st.integers(1, 5)), epochs=draw(st.integers(1, 3))),
         cuts,
         model or draw(st.sampled_from(MODELS)),
-        draw(wishes_for(len(fleet), max(cuts))) if with_wishes and how.three_tiers else Wishes(),
+        wishes,
         how,
+        kept,
     )
 
 

@@ -23,7 +23,7 @@ def naive_optimum(problem) -> float:
     wishes, rates = problem.wishes, problem.fleet.links
     best = math.inf
     for v in problem.cuts:
-        for h in range(2, v):
+        for h in range(problem.client_layers or 2, v):
             if wishes.aggregator_layer not in (None, h):
                 continue
             for a in range(3):

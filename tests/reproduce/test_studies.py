@@ -1,6 +1,5 @@
 """What is trained for each figure: the scenarios, the contenders, the paper's numbers."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +10,10 @@ from tiercut.compare.comparison import Comparison
 from tiercut.errors import InputError
 from tiercut.models.profile import shipped_profile
 from tiercut.reproduce import tables
+from tiercut.reproduce.bold import BOLD
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.catalogue import STUDIES, choose
 from tiercut.reproduce.figures_4_to_7 import MODELS, TUNED, targets_of
-from tiercut.reproduce.gains import OURS
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
 from tiercut.reproduce.rates import RATES
@@ -22,9 +21,7 @@ from tiercut.reproduce.study import differing, read_study
 from tiercut.reproduce.swift import SWIFT
 from tiercut.reproduce.trained import UNITS
 
-ROOT = Path(__file__).parents[2]
-SCENARIOS = ROOT / "scenarios"
-BRISK_RUN = ROOT / "benchmarks/paper/figure-7-brisk/results/aa-hsfl-ll/seed-0"
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -50,7 +47,8 @@ def test_all_studies_of_a_model_train_on_the_same(model):
     files = {study.file for study in STUDIES.values() if study.model == model}
     found = [read_study(SCENARIOS, file) for file in files]
     assert len({(one.fleet, one.data, one.model, one.engine) for one in found}) == 1
-    found = [one for one in found if not one.name.startswith((SWIFT[1:], BRISK[1:]))]
+    shorter = tuple(version[1:] for version in (SWIFT, BRISK, BOLD))
+    found = [one for one in found if not one.name.startswith(shorter)]
     assert len({one.training.rounds for one in found}) == 1
     paper = read_study(SCENARIOS, f"paper-{model}")
     assert (found[0].fleet.clients, found[0].training.epochs) == (paper.fleet.clients, 3)
@@ -106,13 +104,12 @@ def test_brisk_is_swift_with_shorter_rounds():
     assert found == {"training.portions": 4, "training.rounds": 72}
 
 
-def test_cuts_are_those_of_ours_before_its_fastest():
-    study, scenario = STUDIES["figure-7-cuts"], read_study(SCENARIOS, "brisk-resnet101")
-    assert study.file == scenario.name
-    own = study.overrides(SCENARIOS)
-    assert [name for name in own if name in OURS] == list(own)
-    fastest = json.loads((BRISK_RUN / "plan.json").read_text())["cut_layer"]
-    assert all(max(keys["plan.cuts"]) < fastest for keys in own.values())
+@pytest.mark.parametrize(("number", "version"), [(5, SWIFT), (7, BRISK)])
+def test_bold_starts_rounds_ahead(number, version):
+    bold, usual = (STUDIES[f"figure-{number}{one}"] for one in (BOLD, version))
+    assert bold.contenders == usual.contenders
+    found = differing(*(read_study(SCENARIOS, study.file) for study in (usual, bold)))
+    assert found == {"training.outer_momentum": 0.8, "plan.client_layers": 1}
 
 
 @pytest.mark.parametrize("number", MODELS)

@@ -225,20 +225,6 @@ def test_table_iii_without_any_figure_says_what_to_do(tmp_path):
         table_iii.make(tmp_path)
 
 
-def test_cuts_tell_which_is_the_first_at_an_accuracy(tmp_path):
-    curves = {"aa-v6": {0: FAST}, "aa-v14": {0: [0.66, 0.7, 0.72]}}
-    table = make("figure-7-cuts", tmp_path, curves, seconds={"aa-v6": 100.0, "aa-v14": 60.0})
-    assert "AA HSFL-ll, v = 14 is the first at 65 %, after 60 s." in table.differences
-    assert "AA HSFL-ll, v = 14 is the first at 70 %, after 2 min 00 s." in table.differences
-    assert "AA HSFL-ll, v = 6 is the first at 73 %, after 3 min 20 s." in table.differences
-    assert "The most accurate in the end is AA HSFL-ll, v = 6, 80.0 %." in table.differences
-
-
-def test_cuts_of_ours_may_all_miss_an_accuracy(tmp_path):
-    table = make("figure-7-cuts", tmp_path, {"aa-v10": {0: [0.5, 0.66]}})
-    assert "No cut gets to 70 % from every seed." in table.differences
-
-
 def test_lean_tells_the_traffic_of_both(tmp_path):
     curves = {"locsfl": {0: FAST}, "aa-hsfl-ll": {0: [0.5, 0.66, 0.74]}}
     table = make("figure-5-lean", tmp_path, curves, seconds={"locsfl": 3.0})

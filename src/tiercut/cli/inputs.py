@@ -43,6 +43,8 @@ class Inputs:
     fleet: Fleet
     work: Workload
     cost: CostModel
+    client_layers: int | None
+    """The fewest layers that a client keeps."""
 
     def cuts(self, given: str | None, scheme: SchemeCost) -> tuple[int, ...]:
         """The candidate cut layers: given, the scenario's, or all that the scheme can use."""
@@ -52,7 +54,7 @@ class Inputs:
             return parse_layers(given)
         if self.scenario is not None and self.scenario.plan.cuts is not None:
             return self.scenario.plan.cuts
-        return all_cuts(self.work.profile.depth, scheme)
+        return all_cuts(self.work.profile.depth, scheme, self.client_layers)
 
 
 def read_inputs(
@@ -63,12 +65,13 @@ def read_inputs(
     batch: int | None = None,
     epochs: int | None = None,
     cost: str | None = None,
+    client_layers: int | None = None,
     planned: PlanFile | None = None,
 ) -> Inputs:
     """The values that a verb's options stand for; a plan's own win over the scenario's."""
     from tiercut.cost import Workload
     from tiercut.fleet import build_fleet, check_portions, read_fleet
-    from tiercut.scenario import TrainingSection, read_scenario
+    from tiercut.scenario import PlanSection, TrainingSection, read_scenario
     from tiercut.seeds import Seeds
 
     if scenario is None and (fleet is None or profile is None):
@@ -86,11 +89,12 @@ def read_inputs(
         assert read is not None
         devices = build_fleet(read.fleet, Seeds(read.seed))
     usual = planned if planned is not None else training
-    usual_cost = planned.cost if planned is not None else read.plan.cost if read else "paper"
+    plans = planned if planned is not None else read.plan if read else PlanSection()
     size, length = given(batch, usual.batch), given(epochs, usual.epochs)
     work = Workload(model, size, length, usual.wire, usual.portions)
     check_portions(devices.names, devices.examples.tolist(), work.portions)
-    return Inputs(read, devices, work, cost_model(given(cost, usual_cost)))
+    kept = given(client_layers, plans.client_layers)
+    return Inputs(read, devices, work, cost_model(given(cost, plans.cost)), kept)
 
 
 T = TypeVar("T")

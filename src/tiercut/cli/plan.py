@@ -45,6 +45,14 @@ CutsOption = Annotated[
 ]
 SolverOption = Annotated[str | None, typer.Option("--solver", help="Which solver [exact].")]
 LayerOption = Annotated[int | None, typer.Option("--aggregator-layer", help="Fix h.")]
+ClientLayersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--client-layers",
+        min=1,
+        help="A client keeps at least so many layers [2; on two tiers 1].",
+    ),
+]
 LambdaOption = Annotated[
     str | None, typer.Option("--lambda", help="Fix the share of aggregators, such as 0.2 or 20%.")
 ]
@@ -67,6 +75,7 @@ def plan(
     fleet: FleetOption = None,
     profile: ProfileOption = None,
     cuts: CutsOption = None,
+    client_layers: ClientLayersOption = None,
     probe: Annotated[
         Path | None, typer.Option("--probe", help="Take candidate cuts from this probe file.")
     ] = None,
@@ -102,10 +111,19 @@ def plan(
     from tiercut.cost import scheme_named
     from tiercut.documents import write_text
     from tiercut.plan.fewest import with_fewest_aggregators
+    from tiercut.plan.problem import shallowest_cut
     from tiercut.plan.solve import solve, solver_named
 
     goal = read_goal(objective, target, probe, learn)
-    inputs = read_inputs(scenario, fleet, profile, batch=batch, epochs=epochs, cost=cost)
+    inputs = read_inputs(
+        scenario,
+        fleet,
+        profile,
+        batch=batch,
+        epochs=epochs,
+        cost=cost,
+        client_layers=client_layers,
+    )
     name = solver or (inputs.scenario.plan.solver if inputs.scenario else "exact")
     wishes = read_wishes(inputs.fleet, aggregator_layer, share, aggregators, allow, forbid)
     scheme = solver_named(name).scheme
@@ -114,7 +132,8 @@ def plan(
     if cuts is None and probe is not None:
         if goal is not None and threshold is None:
             threshold = math.inf  # slow learners are no longer ruled out, but counted
-        cuts = probed_cuts(probe, threshold, inputs.work.profile.name, scheme_named(scheme))
+        shallowest = shallowest_cut(scheme_named(scheme), inputs.client_layers)
+        cuts = probed_cuts(probe, threshold, inputs.work.profile.name, shallowest)
     problem = make_problem(inputs, cuts, scheme, wishes)
     _refuse_groups_without_tiers(problem, name, {"--slack": slack, "--pareto": pareto})
     check_svg(picture)
@@ -174,7 +193,13 @@ def make_problem(inputs: Inputs, cuts: str | None, scheme: str, wishes: Wishes) 
 
     chosen = scheme_named(scheme)
     return Problem(
-        inputs.fleet, inputs.work, inputs.cuts(cuts, chosen), inputs.cost, wishes, chosen
+        inputs.fleet,
+        inputs.work,
+        inputs.cuts(cuts, chosen),
+        inputs.cost,
+        wishes,
+        chosen,
+        inputs.client_layers,
     )
 
 

@@ -14,7 +14,6 @@ from tiercut.cli.progress import counting
 from tiercut.errors import InputError
 
 if TYPE_CHECKING:
-    from tiercut.cost import SchemeCost
     from tiercut.probe.result import Probe
     from tiercut.scenario import Scenario
 
@@ -220,22 +219,19 @@ def _show(found: Probe) -> None:
         )
 
 
-def probed_cuts(path: Path, threshold: float | None, model: str, scheme: SchemeCost) -> str:
-    """The candidates in a probe file of `model`, as far as a scheme has room for them."""
-    from tiercut.plan.problem import shallowest_cut
-
+def probed_cuts(path: Path, threshold: float | None, model: str, shallowest: int) -> str:
+    """The candidates in a probe file of `model`, from the first that there is room for."""
     found = read_probe_of(model, path)
     if found.missing:
         raise InputError(
             f"{path}: cut {found.missing[0]} was not tried yet; run `tiercut probe` again to"
             f" finish the probe, or give --cuts"
         )
-    shallowest = shallowest_cut(scheme)
     kept = [cut for cut in found.candidates(threshold) if cut >= shallowest]
     if not kept:
         raise InputError(
-            f"{path}: no candidate cut is {shallowest} or deeper, as {scheme.title} needs; give a"
-            f" larger --threshold"
+            f"{path}: no candidate cut is {shallowest} or deeper, as every tier needs its layers;"
+            f" give a larger --threshold"
         )
     return ",".join(map(str, kept))
 

@@ -53,7 +53,14 @@ def replan(
         scenario, fleet, profile, batch=batch, epochs=epochs, cost=cost, planned=old
     )
     candidates = parse_layers(cuts) if cuts is not None else old.cuts or inputs.cuts(None, scheme)
-    problem = Problem(inputs.fleet, inputs.work, candidates, inputs.cost, scheme=scheme)
+    problem = Problem(
+        inputs.fleet,
+        inputs.work,
+        candidates,
+        inputs.cost,
+        scheme=scheme,
+        client_layers=inputs.client_layers,
+    )
     with watching("planning again") as progress:
         result = plan_again(problem, old, str(plan), progress=progress)
     text = to_json({**result.to_dict(), "clients": list(inputs.fleet.names)})

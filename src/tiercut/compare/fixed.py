@@ -53,5 +53,6 @@ class Fixed:
         """The plan that HSFL-ll makes with these, on a planner's terms."""
         wishes = Wishes(aggregator_layer=self.aggregator_layer, aggregators=self.aggregators)
         scheme = scheme_named(FIXED)
-        problem = Problem(fleet, planner.work, (self.cut_layer,), planner.cost, wishes, scheme)
+        cuts, kept = (self.cut_layer,), planner.client_layers
+        problem = Problem(fleet, planner.work, cuts, planner.cost, wishes, scheme, kept)
         return planner.decided(solve(problem, FIXED), fleet)

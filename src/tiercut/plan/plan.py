@@ -45,6 +45,7 @@ class Plan:
     wire: Wire
     cost: CostModel
     cuts: tuple[int, ...]
+    client_layers: int | None
     binding: str
     solver: str
     lower_bound: float | None
@@ -82,6 +83,7 @@ class Plan:
             "wire": self.wire,
             "cost": self.cost,
             "cuts": list(self.cuts),
+            "client_layers": self.client_layers,
             "bytes": self.traffic.to_dict(),
             "binding": self.binding,
             "solver": self.solver,
@@ -112,6 +114,7 @@ def price(
         wire=work.wire,
         cost=model,
         cuts=problem.cuts,
+        client_layers=problem.client_layers,
         binding=binding(fleet, work, placement, scheme, model),
         solver=solver,
         lower_bound=lower_bound,
@@ -144,6 +147,7 @@ class PlanFile(Document):
     wire: Wire = "fp32"
     cost: CostModel = "paper"
     cuts: tuple[int, ...] | None = Field(default=None, strict=False, min_length=1)
+    client_layers: int | None = Field(default=None, ge=1, le=MOST)
     clients: tuple[str, ...] | None = Field(default=None, strict=False)
 
     def placement(self, source: str) -> Placement:

@@ -10,8 +10,8 @@ from tiercut.errors import InputError
 from tiercut.fleet import Fleet
 from tiercut.scenario import CostModel
 
-SHALLOWEST_AGGREGATOR_LAYER = 2
-SHALLOWEST_CUT = 3
+KEPT_ON_THREE_TIERS, KEPT_ON_TWO_TIERS = 2, 1
+"""The fewest layers that a client keeps where nobody says otherwise: on three tiers the paper's."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Problem:
     model: CostModel = "paper"
     wishes: Wishes = field(default_factory=Wishes)
     scheme: SchemeCost = field(default_factory=lambda: scheme_named("aa-hsfl-ll"))
+    client_layers: int | None = None
+    """The fewest layers that a client keeps, on any number of tiers; None is what is usual."""
 
     def __post_init__(self) -> None:
         """Refuse problems without a solution, in one sentence each."""
@@ -46,16 +48,17 @@ class Problem:
                 "the fleet has one client; grouping clients needs at least two"
                 " (a single client trains as LocSFL: --solver locsfl)"
             )
-        check_cuts(self.cuts, self.depth, shallowest_cut(self.scheme))
+        check_cuts(self.cuts, self.depth, shallowest_cut(self.scheme, self.client_layers))
         if self.scheme.three_tiers:
             self._check_wishes(count)
 
     def _check_wishes(self, count: int) -> None:
         wishes = self.wishes
         if wishes.aggregator_layer is not None and not self.layer_pairs():
+            fewest = fewest_kept(self.scheme, self.client_layers)
             raise InputError(
                 f"the aggregator layer is fixed to {wishes.aggregator_layer}; expected a layer from"
-                f" {SHALLOWEST_AGGREGATOR_LAYER} to {max(self.cuts) - 1}, below the cut"
+                f" {fewest} to {max(self.cuts) - 1}, below the cut"
             )
         if wishes.aggregators is not None and not 1 <= wishes.aggregators <= count:
             raise InputError(
@@ -86,7 +89,7 @@ class Problem:
         return [
             (h, v)
             for v in self.cuts
-            for h in range(SHALLOWEST_AGGREGATOR_LAYER, v)
+            for h in range(fewest_kept(self.scheme, self.client_layers), v)
             if fixed is None or h == fixed
         ]
 
@@ -95,9 +98,15 @@ class Problem:
         return round_seconds(self.fleet, self.work, placement, self.scheme, self.model).round
 
 
-def shallowest_cut(scheme: SchemeCost) -> int:
+def fewest_kept(scheme: SchemeCost, client_layers: int | None = None) -> int:
+    """The fewest layers that a client keeps: as many as were asked for, or as is usual."""
+    usual = KEPT_ON_THREE_TIERS if scheme.three_tiers else KEPT_ON_TWO_TIERS
+    return usual if client_layers is None else client_layers
+
+
+def shallowest_cut(scheme: SchemeCost, client_layers: int | None = None) -> int:
     """The first cut that leaves a scheme's parts their layers."""
-    return SHALLOWEST_CUT if scheme.three_tiers else 1
+    return fewest_kept(scheme, client_layers) + (1 if scheme.three_tiers else 0)
 
 
 def check_cuts(cuts: Sequence[int], depth: int, shallowest: int) -> None:
@@ -112,9 +121,9 @@ def check_cuts(cuts: Sequence[int], depth: int, shallowest: int) -> None:
         )
 
 
-def all_cuts(depth: int, scheme: SchemeCost) -> tuple[int, ...]:
-    """Every candidate there is; on three tiers a model needs four layers to have one."""
-    shallowest = shallowest_cut(scheme)
+def all_cuts(depth: int, scheme: SchemeCost, client_layers: int | None = None) -> tuple[int, ...]:
+    """Every candidate there is; on three tiers a model usually needs four layers to have one."""
+    shallowest = shallowest_cut(scheme, client_layers)
     if depth - 1 < shallowest:
         raise InputError(
             f"the model has {depth} layers; cutting it for {scheme.title} needs at least"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tiercut.errors import InputError, nearest
 from tiercut.reproduce import (
+    bold,
     brisk,
-    cuts,
     figure_2,
     figures_4_to_7,
     figures_8_and_9,
@@ -21,8 +21,8 @@ from tiercut.reproduce import (
     table_vi,
     tables,
 )
+from tiercut.reproduce.bold import BOLD
 from tiercut.reproduce.brisk import BRISK
-from tiercut.reproduce.cuts import CUTS
 from tiercut.reproduce.figures_4_to_7 import TUNED
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.results import Table
@@ -36,7 +36,7 @@ STUDIES: dict[str, Study] = {
     **figures_4_to_7.STUDIES,
     **swift.STUDIES,
     **brisk.STUDIES,
-    **cuts.STUDIES,
+    **bold.STUDIES,
     **lean.STUDIES,
     **figures_8_and_9.STUDIES,
     **table_vi.STUDIES,
@@ -48,7 +48,7 @@ FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
     gains_network.NAME: gains_network.make,
 }
 """What is made from the folder of studies."""
-BEYOND = (TUNED, SWIFT, BRISK, CUTS, LEAN)
+BEYOND = (TUNED, SWIFT, BRISK, BOLD, LEAN)
 """How versions of figures end that the paper does not have."""
 PARTS = ("figure-2", "table-vi")
 """Names that stand for a study of each of several models."""

@@ -19,10 +19,6 @@ def _called(scheme: Scheme, name: str, title: str, solver: str | None = None) ->
 DTFL_CONTENDED = _called(dtfl.SCHEME, "dtfl-contended", "DTFL, contended", "dtfl-contended")
 AA_BEST = _called(aa_hsfl_ll.SCHEME, "aa-best", "AA HSFL-ll, best")
 
-AA_CUT_6 = _called(aa_hsfl_ll.SCHEME, "aa-v6", "AA HSFL-ll, v = 6")
-AA_CUT_10 = _called(aa_hsfl_ll.SCHEME, "aa-v10", "AA HSFL-ll, v = 10")
-AA_CUT_14 = _called(aa_hsfl_ll.SCHEME, "aa-v14", "AA HSFL-ll, v = 14")
-
 CUT_2 = _called(locsfl.SCHEME, "locsfl-v2", "v = 2")
 CUT_3 = _called(locsfl.SCHEME, "locsfl-v3", "v = 3")
 CUT_4 = _called(locsfl.SCHEME, "locsfl-v4", "v = 4")

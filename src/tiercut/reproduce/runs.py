@@ -54,9 +54,11 @@ class Undertaking(Comparison):
 def _with_share(setting: Setting, share: float) -> Setting:
     """The same with the best plan for a share of aggregators."""
     planner, fleet = setting.planner, setting.fleet
-    cuts = planner.cuts or all_cuts(planner.work.profile.depth, planner.scheme)
+    kept = planner.client_layers
+    cuts = planner.cuts or all_cuts(planner.work.profile.depth, planner.scheme, kept)
     wishes = Wishes(aggregators=wished_count(share, len(fleet)))
-    plan = solve(Problem(fleet, planner.work, cuts, planner.cost, wishes), planner.solver)
+    problem = Problem(fleet, planner.work, cuts, planner.cost, wishes, client_layers=kept)
+    plan = solve(problem, planner.solver)
     return replace(setting, planner=replace(planner, given=planner.decided(plan, fleet)))
 
 

@@ -53,8 +53,8 @@ class Setting:
 
     def problem(self, seed: int) -> Problem:
         """The planning problem on the fleet drawn with `seed`."""
-        scenario = self.scenario
-        profile = shipped_profile(scenario.model.name)
+        scenario, aa = self.scenario, scheme_named("aa-hsfl-ll")
+        profile, kept = shipped_profile(scenario.model.name), scenario.plan.client_layers
         return Problem(
             sample_fleet(scenario.fleet, Seeds(seed)),
             Workload(
@@ -64,8 +64,9 @@ class Setting:
                 scenario.training.wire,
                 scenario.training.portions,
             ),
-            scenario.plan.cuts or all_cuts(profile.depth, scheme_named("aa-hsfl-ll")),
+            scenario.plan.cuts or all_cuts(profile.depth, aa, kept),
             scenario.plan.cost,
+            client_layers=kept,
         )
 
 

@@ -34,6 +34,8 @@ class Planner:
     cuts: tuple[int, ...] | None
     cost: CostModel
     given: PlanFile | None = None
+    client_layers: int | None = None
+    """The fewest layers that a client keeps; see Problem."""
 
     def __post_init__(self) -> None:
         """HSFL-ll has nothing to choose from."""
@@ -108,8 +110,8 @@ class Planner:
             wishes = Wishes(aggregator_layer=self.given.aggregator_layer, aggregators=count)
         if cuts is None:
             deeper = known if known.three_tiers else self.scheme
-            cuts = all_cuts(self.work.profile.depth, deeper)
-        return Problem(fleet, self.work, cuts, self.cost, wishes, known)
+            cuts = all_cuts(self.work.profile.depth, deeper, self.client_layers)
+        return Problem(fleet, self.work, cuts, self.cost, wishes, known, self.client_layers)
 
     def _as_own(self, fleet: Fleet, plan: Plan) -> Plan:
         """A plan for the scheme that the solver knows, as one for the scheme that is trained."""

@@ -119,7 +119,8 @@ def build_planner(
     work = Workload(profile, task.batch, task.epochs, task.wire, task.portions)
     known = None if plan is None else _as_known(plan, task.scheme)
     cost = task.scheme.cost
-    return Planner(cost, solver, work, scenario.plan.cuts, scenario.plan.cost, known)
+    plans = scenario.plan
+    return Planner(cost, solver, work, plans.cuts, plans.cost, known, plans.client_layers)
 
 
 def find_method(
