@@ -85,6 +85,13 @@ def test_what_travels_is_rounded_as_by_the_reference(executor, scheme, wire, wei
     assert_trained_alike(reference(work), on_gpu(work, executor), work, weight / 10, weight)
 
 
+@pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_rounds_start_ahead_as_with_the_reference(executor, intervals):
+    work = task("aa-hsfl-ll", "normed", intervals=intervals, outer_momentum=0.8)
+    assert_trained_alike(reference(work), on_gpu(work, executor), work, 1e-6, 1e-8)
+
+
 @pytest.mark.parametrize("scheme", ["sfl", "aa-hsfl-ll"])
 def test_the_kernels_train_with_int8_between_the_tiers(scheme):
     work = task(scheme, "residual", wire="int8")
@@ -97,7 +104,8 @@ def test_the_kernels_train_with_int8_between_the_tiers(scheme):
 @pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
 @pytest.mark.parametrize("scheme", ["dtfl", "aa-hsfl-ll"])
 def test_a_state_goes_on_and_two_runs_agree_to_the_last_bit(scheme, executor, precision, intervals):
-    work = task(scheme, "normed", intervals=intervals, optimiser=OPTIMISERS[1])
+    terms = {"intervals": intervals, "optimiser": OPTIMISERS[1], "outer_momentum": 0.8}
+    work = task(scheme, "normed", **terms)
     first, second, third = (on_gpu(work, executor, precision) for _ in range(3))
     for engine in (first, second):
         engine.run_round(whole(work, 0))

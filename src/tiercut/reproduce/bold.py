@@ -1,8 +1,8 @@
 """Figures 5 and 7 with rounds that start ahead, and one layer enough for a client.
 
 What replicas on several hosts learn cancels in part when they meet, which one model at the server
-is spared. Momentum from round to round makes up for much of it and sends nothing. Two tiers may cut after
-the first layer; then three tiers may leave clients that one alone too.
+is spared. Momentum from round to round makes up for much of it and sends nothing. Two tiers may cut
+after the first layer; then three tiers may leave clients that one alone too.
 """
 
 from __future__ import annotations
