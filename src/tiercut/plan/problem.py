@@ -111,6 +111,7 @@ def shallowest_cut(scheme: SchemeCost, client_layers: int | None = None) -> int:
 
 def check_cuts(cuts: Sequence[int], depth: int, shallowest: int) -> None:
     """Refuse candidate cuts that a model of `depth` layers does not have."""
+    _check_room(depth, shallowest)
     if not cuts:
         raise InputError("no candidate cut layer is given; name at least one, such as --cuts 5")
     wrong = [v for v in cuts if not shallowest <= v <= depth - 1]
@@ -124,9 +125,14 @@ def check_cuts(cuts: Sequence[int], depth: int, shallowest: int) -> None:
 def all_cuts(depth: int, scheme: SchemeCost, client_layers: int | None = None) -> tuple[int, ...]:
     """Every candidate there is; on three tiers a model usually needs four layers to have one."""
     shallowest = shallowest_cut(scheme, client_layers)
+    _check_room(depth, shallowest)
+    return tuple(range(shallowest, depth))
+
+
+def _check_room(depth: int, shallowest: int) -> None:
     if depth - 1 < shallowest:
         raise InputError(
-            f"the model has {depth} layers; cutting it for {scheme.title} needs at least"
-            f" {shallowest + 1}"
+            f"the model has {depth} layers, and the first cut that leaves every tier its layers is"
+            f" after layer {shallowest}; that needs at least {shallowest + 1} layers, or a lower"
+            f" client_layers"
         )
-    return tuple(range(shallowest, depth))
