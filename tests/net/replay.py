@@ -30,9 +30,9 @@ def note_rounds(monkeypatch):
     noted, run_round = [], Networked.run_round
 
     def run_and_note(self, plan, on_epoch=quiet):
-        before = {place: value.clone() for place, value in self.common.to_state()}
+        before = {place: value.clone() for place, value in self.common.to_state().items()}
         trained = run_round(self, plan, on_epoch)
-        after = {place: value.clone() for place, value in self.common.to_state()}
+        after = {place: value.clone() for place, value in self.common.to_state().items()}
         noted.append(Noted(plan, before, after))
         return trained
 
@@ -46,13 +46,12 @@ def assert_as_replayed(work, rounds, absent=()):
     task = build_setting(work, scheme=SCHEME).task
     for noted in rounds:
         reference = Reference(task)
-        for place, value in noted.before.items():
-            reference.common.load(place, value)
+        reference.common.load_state(noted.before)
         present = noted.plan.present.copy()
         for name in (name for number, name in absent if number == noted.plan.index):
             present[:, NAMES.index(name)] = False
         reference.run_round(replace(noted.plan, present=present))
-        wanted = dict(reference.common.to_state())
+        wanted = reference.common.to_state()
         assert wanted.keys() == noted.after.keys()
         for place, value in wanted.items():
             torch.testing.assert_close(noted.after[place], value, **CLOSE)

@@ -342,9 +342,10 @@ def run_attempts(kind, numbers):
     rewind = Rewind(engine.hosts, engine.common.prototypes)
     starts = {}
     for number in numbers:
-        now = dict(engine.common.layers), list(engine.steps)
-        layers, steps = starts.setdefault(number, now)
-        engine.common.layers, engine.steps = dict(layers), list(steps)
+        state = {place: value.clone() for place, value in engine.common.to_state().items()}
+        state, steps = starts.setdefault(number, (state, list(engine.steps)))
+        engine.common.load_state(state)
+        engine.steps = list(steps)
         rewind.start(number)
         engine.run_round(whole(work, number))
     return engine.weights()
