@@ -10,7 +10,7 @@ from tests.engines.instances import distance, placement, reference, settings, st
 from tests.engines.test_parity import OPTIMISERS, TIGHT, both
 from tiercut.cost import Placement
 from tiercut.engines.folding import Folded
-from tiercut.engines.outer import BEFORE, ahead
+from tiercut.engines.outer import ahead
 from tiercut.engines.stacked import Stacked
 from tiercut.engines.task import Round
 from tiercut.engines.tiers import Tiers
@@ -103,19 +103,3 @@ def test_what_is_one_model():
     assert Tiers(often, one_group).several == {*layers, "head@3"}
     alone = Round(0, placement(work), np.array([[True, False, False, False, False]] * 2))
     assert Tiers(often, alone).several == set()
-
-
-@pytest.mark.parametrize("make", [reference, stacked])
-def test_a_restarted_engine_knows_what_came_before(make):
-    work = task("aa-hsfl-ll", "normed", outer_momentum=FAR)
-    first = make(work)
-    first.run_round(whole(work, 0))
-    saved = {key: value.clone() for key, value in first.to_state().items()}
-    second = make(work)
-    second.load_state(saved)
-    for engine in (first, second):
-        engine.run_round(whole(work, 1))
-    expected, found = first.to_state(), second.to_state()
-    assert any(key.startswith(BEFORE) for key in saved)
-    assert expected.keys() == found.keys()
-    assert all(torch.equal(expected[key], found[key]) for key in expected)

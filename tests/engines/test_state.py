@@ -8,13 +8,16 @@ from tiercut.engines.optimiser import Optimiser
 
 
 @pytest.mark.parametrize("make", [reference, stacked])
-@pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
+@pytest.mark.parametrize(
+    ("intervals", "ahead"), [((None, None), 0.0), ((None, None), 0.8), (("batch", "batch"), 0.8)]
+)
 @pytest.mark.parametrize(
     "optimiser", [Optimiser("sgd", 0.1), Optimiser("sgd", 0.1, 0.9), Optimiser()]
 )
 @pytest.mark.parametrize("scheme", ["sfl", "dtfl", "aa-hsfl-ll"])
-def test_a_restarted_engine_agrees(scheme, optimiser, intervals, make):
-    work = task(scheme, "normed", optimiser=optimiser, intervals=intervals)
+def test_a_restarted_engine_agrees(scheme, optimiser, intervals, ahead, make):
+    terms = {"optimiser": optimiser, "intervals": intervals, "outer_momentum": ahead}
+    work = task(scheme, "normed", **terms)
     first = make(work)
     first.run_round(whole(work, 0))
     saved = {key: value.clone() for key, value in first.to_state().items()}
