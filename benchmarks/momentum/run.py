@@ -20,6 +20,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiercut.cli.training_progress import watching_rounds
+from tiercut.errors import TiercutError
 from tiercut.plan.plan import PlanFile
 from tiercut.scenario import read_scenario
 from tiercut.train.loop import run
@@ -65,7 +67,8 @@ class Variant:
         scenario = scenario.model_copy(update={"training": training})
         setting = build_setting(scenario, plan=PLANS[self.scheme], data_dir=data_dir)
         with tempfile.TemporaryDirectory() as folder:
-            run(setting, Path(folder) / "run")
+            with watching_rounds() as watcher:
+                run(setting, Path(folder) / "run", observers=[watcher])
             shutil.copy(Path(folder) / "run/rounds.jsonl", self.file)
 
     def accuracies(self) -> list[float]:
@@ -106,4 +109,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except TiercutError as problem:
+        sys.exit(str(problem))

@@ -1,4 +1,4 @@
-"""A thin residual network for 32x32 colour images: twelve layers, a tenth of a second a batch."""
+"""A thin residual network for 32x32 colour images, of twelve layers."""
 
 from __future__ import annotations
 

@@ -53,6 +53,40 @@ def refusal():
     return run
 
 
+FEW = """
+name = "few examples"
+[model]
+name = "small"
+[fleet]
+clients = 5
+examples = 26
+[training]
+batch = 4
+epochs = 1
+rounds = 2
+rate = 1e-3
+{training}
+[plan]
+{plan}
+[engine]
+threads = 1
+device = "cpu"
+{rest}
+"""
+
+
+@pytest.fixture
+def scenario_with(tmp_path):
+    """The file of a scenario of few examples, with further lines in some of its sections."""
+
+    def write(training="", plan="", rest=""):
+        path = tmp_path / "scenario.toml"
+        path.write_text(FEW.format(training=training, plan=plan, rest=rest))
+        return path
+
+    return write
+
+
 @pytest.fixture
 def command(tmp_path):
     """Run `tiercut WORDS` in a process of its own, in an empty folder."""

@@ -4,32 +4,9 @@ import json
 
 import pytest
 
-SCENARIO = """
-name = "in portions"
-[model]
-name = "small"
-[fleet]
-clients = 5
-examples = 26
-[training]
-batch = 4
-epochs = 1
-portions = {}
-rounds = 2
-[engine]
-threads = 1
-device = "cpu"
-"""
 
-
-@pytest.fixture
-def scenario(tmp_path):
-    path = tmp_path / "scenario.toml"
-    path.write_text(SCENARIO.format(3))
-    return path
-
-
-def test_all_verbs_count_the_batches_of_a_portion(scenario, tmp_path, tiercut, as_json):
+def test_all_verbs_count_the_batches_of_a_portion(scenario_with, tmp_path, tiercut, as_json):
+    scenario = scenario_with("portions = 3")
     plan, results, page = (tmp_path / name for name in ("plan.json", "results", "page.html"))
     planned = as_json("plan", scenario, "-o", plan)
     assert (planned["portions"], planned["batches_per_epoch"]) == (3, 2)
@@ -47,8 +24,9 @@ def test_all_verbs_count_the_batches_of_a_portion(scenario, tmp_path, tiercut, a
 
 
 @pytest.mark.parametrize("verb", ["train", "plan"])
-def test_too_many_portions_are_refused_before_anything_starts(verb, scenario, tmp_path, refusal):
-    scenario.write_text(SCENARIO.format(27))
-    said = refusal(verb, scenario, "-o", tmp_path / "run")
+def test_too_many_portions_are_refused_before_anything_starts(
+    verb, scenario_with, tmp_path, refusal
+):
+    said = refusal(verb, scenario_with("portions = 27"), "-o", tmp_path / "run")
     assert "26 training examples, too few for 27 portions; lower portions in [training]" in said
     assert not (tmp_path / "run").exists()

@@ -148,8 +148,9 @@ def _train(
     with counting("reading images") as count:
         data = load(scenario.data, data_dir, count)
     trial = prepare(scenario, data, fleet)
-    depth = trial.model.depth
-    wanted = all_cuts(depth, scheme_named("aa-hsfl-ll")) if cuts is None else parse_layers(cuts)
+    depth, kept = trial.model.depth, scenario.plan.client_layers
+    every = all_cuts(depth, scheme_named("aa-hsfl-ll"), kept)
+    wanted = every if cuts is None else parse_layers(cuts)
     engine = place.adjust(scenario.engine)
     with place.workers(engine) as workers, counting("probing") as count:
         return run_probe(
@@ -161,6 +162,7 @@ def _train(
             keep=keep,
             progress=count,
             workers=workers,
+            client_layers=kept,
         )
 
 

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from tiercut.engines.chains import HEAD
 from tiercut.engines.nodes import Duty, Layers
-from tiercut.engines.outer import BEFORE, ahead
-from tiercut.engines.stack import START
-from tiercut.engines.task import Brief, Round, State, below
+from tiercut.engines.outer import BEFORE, START, ahead, below
+from tiercut.engines.task import Brief, Round, State
 from tiercut.engines.tiers import Tiers
 from tiercut.engines.transport import Address, Weights
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-BEFORE = "before/"
-"""How a state calls what the round before the last one came to."""
+START, BEFORE = "start/", "before/"
+"""How a state calls what the last round came to, and the one before it."""
 
 
 def ahead(
@@ -21,3 +21,8 @@ def ahead(
 ) -> dict[str, Tensor]:
     """Where a round starts from, of the tensors that have a `before`."""
     return {key: came_to[key] + momentum * (came_to[key] - old) for key, old in before.items()}
+
+
+def below(prefix: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What a state has under names that begin so, without that beginning."""
+    return {key.removeprefix(prefix): v for key, v in state.items() if key.startswith(prefix)}

@@ -18,14 +18,11 @@ from torch import Tensor, nn
 from tiercut.engines.chains import HEAD
 from tiercut.engines.dropout import client_key
 from tiercut.engines.layout import repeat, take
-from tiercut.engines.outer import BEFORE, ahead
-from tiercut.engines.task import State, Task, below
+from tiercut.engines.outer import BEFORE, START, ahead, below
+from tiercut.engines.task import State, Task
 
 COUNT = "step"
 """What torch calls the number of steps an optimiser took."""
-
-START = "start/"
-"""How a state calls what the last round came to."""
 
 
 class Stack:

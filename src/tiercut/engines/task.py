@@ -265,12 +265,6 @@ class RoundLost(Exception):
 
 State = dict[str, Tensor]
 
-
-def below(prefix: str, state: State) -> State:
-    """What a state has under names that begin so, without that beginning."""
-    return {key.removeprefix(prefix): v for key, v in state.items() if key.startswith(prefix)}
-
-
 OnEpoch = Callable[[int], None]
 """Told the number of epochs done in a round, so that somebody may look or show it."""
 

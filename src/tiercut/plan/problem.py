@@ -58,7 +58,8 @@ class Problem:
             fewest = fewest_kept(self.scheme, self.client_layers)
             raise InputError(
                 f"the aggregator layer is fixed to {wishes.aggregator_layer}; expected a layer from"
-                f" {fewest} to {max(self.cuts) - 1}, below the cut"
+                f" {fewest} to {max(self.cuts) - 1}, below the cut; --client-layers says how few a"
+                f" client keeps"
             )
         if wishes.aggregators is not None and not 1 <= wishes.aggregators <= count:
             raise InputError(

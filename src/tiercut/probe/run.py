@@ -43,9 +43,13 @@ def run_probe(
     keep: Keep = keep_nothing,
     progress: Progress = silent,
     workers: Workers | None = None,
+    client_layers: int | None = None,
 ) -> Probe:
-    """Try the cuts that are not `known` from a probe of the same trial; its others stay in."""
-    check_cuts(cuts, trial.model.depth, shallowest_cut(SCHEME.cost))
+    """Try the cuts that are not `known` from a probe of the same trial; its others stay in.
+
+    `client_layers` are the fewest that a client would keep under a plan, if not what is usual.
+    """
+    check_cuts(cuts, trial.model.depth, shallowest_cut(SCHEME.cost, client_layers))
     facts = _facts(trial, engine, threshold)
     results = {} if known is None else _known(known, facts)
     missing = sorted(set(cuts) - set(results))

@@ -100,7 +100,7 @@ class Planner:
 
     def _problem(self, fleet: Fleet) -> Problem:
         known = scheme_named(solver_named(self.solver).scheme)
-        cuts, wishes = self.cuts, Wishes()
+        cuts, wishes, kept = self.cuts, Wishes(), self.client_layers
         if self.solver == FIXED:
             assert self.given is not None
             assert self.given.cut_layer is not None
@@ -108,10 +108,11 @@ class Planner:
             count = math.ceil(share * len(fleet) - 1e-9)
             cuts = (self.given.cut_layer,)
             wishes = Wishes(aggregator_layer=self.given.aggregator_layer, aggregators=count)
+            kept = self.given.aggregator_layer if kept is None else kept
         if cuts is None:
             deeper = known if known.three_tiers else self.scheme
-            cuts = all_cuts(self.work.profile.depth, deeper, self.client_layers)
-        return Problem(fleet, self.work, cuts, self.cost, wishes, known, self.client_layers)
+            cuts = all_cuts(self.work.profile.depth, deeper, kept)
+        return Problem(fleet, self.work, cuts, self.cost, wishes, known, kept)
 
     def _as_own(self, fleet: Fleet, plan: Plan) -> Plan:
         """A plan for the scheme that the solver knows, as one for the scheme that is trained."""

@@ -120,7 +120,10 @@ def build_planner(
     known = None if plan is None else _as_known(plan, task.scheme)
     cost = task.scheme.cost
     plans = scenario.plan
-    return Planner(cost, solver, work, plans.cuts, plans.cost, known, plans.client_layers)
+    kept = plans.client_layers
+    if kept is None and plan is not None:
+        kept = plan.client_layers
+    return Planner(cost, solver, work, plans.cuts, plans.cost, known, kept)
 
 
 def find_method(

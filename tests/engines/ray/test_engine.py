@@ -47,6 +47,20 @@ def test_rounds_that_start_ahead():
     assert both(work, [whole(work, index) for index in range(3)], 3) < TIGHT
 
 
+@pytest.mark.parametrize("workers", WORKERS)
+def test_who_stays_out_keeps_what_its_host_learned_without_it(workers):
+    """The server's layer 4 is one model. Who trained it last leaves it; then it comes back."""
+    optimiser = OPTIMISERS["momentum"]
+    work = task("aa-hsfl-ll", "plain", intervals=(None, "batch"), optimiser=optimiser)
+    rounds = []
+    for index, (v, there) in enumerate([(3, [0, 4]), (4, [0]), (3, [0, 3])]):
+        present = np.zeros((2, 5), dtype=bool)
+        present[0, there] = True
+        present[1, 0] = index == 0
+        rounds.append(Round(index, placement(work, 1, v), present))
+    assert both(work, rounds, workers) < TIGHT
+
+
 @pytest.mark.no_cover
 @settings(max_examples=12, deadline=None)
 @given(st.data())

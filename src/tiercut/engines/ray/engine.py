@@ -111,6 +111,7 @@ class Sharded:
             return
         self._park()
         calls = [self._with_moments(*pair, sources) for pair in zip(orders, squads, strict=True)]
+        self._parking.share(sources)
         for squad in squads:
             self._parking.let_go(squad.roster)
         self._squads = squads
@@ -247,7 +248,7 @@ class Sharded:
         self._park()
         empty = self._model.to_state()
         steps = torch.from_numpy(self._steps.copy())
-        moments = self._parking.to_state(empty, len(steps))
+        moments = self._parking.to_state(empty, len(steps), self._model.layer_of)
         return {**empty, "steps": steps, **moments, **self._hosting.to_state()}
 
     def load_state(self, state: State) -> None:
