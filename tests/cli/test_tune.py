@@ -1,4 +1,4 @@
-"""`tiercut tune`: a rate for every scheme, from examples that nobody trains on."""
+"""`tiercut tune`: a setting for every scheme, from examples that nobody trains on."""
 
 import json
 
@@ -20,12 +20,35 @@ def test_every_scheme_gets_its_best_rate(tiercut, scenario, tmp_path):
     ran = tiercut("tune", scenario, *WORDS, "--rates", "1e-2,1e-4")
     value = json.loads((tmp_path / "tuned" / "tuning.json").read_text())
     for name, found in value["schemes"].items():
-        assert list(found["accuracy"]) == ["0.0001", "0.01"]
-        best = max(found["accuracy"], key=found["accuracy"].get)
-        assert found["rate"] == float(best)
-        assert f"--override {name}:training.rate={best}" in ran.stdout.replace("\n", " ")
-    assert "best at the lowest or the highest rate; try ones beyond" in ran.stdout
+        assert list(found["tried"]) == ["rate-0.0001", "rate-0.01"]
+        best = max(found["tried"], key=lambda label: found["tried"][label]["accuracy"])
+        assert found["best"] == best
+        rate = best.removeprefix("rate-")
+        assert f"--override {name}:training.rate={rate}" in ran.stdout.replace("\n", " ")
+    assert "best at the lowest or the highest training.rate; try values beyond" in ran.stdout
     assert (tmp_path / "tuned" / "rate-0.01" / "summary.json").exists()
+
+
+def test_every_scheme_gets_the_setting_that_is_there_first(tiercut, scenario, tmp_path):
+    words = ("--try", "plan.cuts=[[3],[5]]", "--try", "sfl:plan.cuts=[[1],[5]]")
+    aim = ("--objective", "time-to-accuracy", "--target", 5)
+    ran = tiercut("tune", scenario, *WORDS, *words, *aim)
+    value = json.loads((tmp_path / "tuned" / "tuning.json").read_text())
+    assert (value["objective"], value["target"]) == ("time-to-accuracy", 0.05)
+    assert list(value["schemes"]["sfl"]["tried"]) == ["cuts-1", "cuts-5"]
+    assert list(value["schemes"]["aa-hsfl-ll"]["tried"]) == ["cuts-3", "cuts-5"]
+    for name, found in value["schemes"].items():
+        best = min(found["tried"].values(), key=lambda one: one["seconds"])
+        assert found["tried"][found["best"]] == best
+        cuts = json.dumps(best["own"]["plan.cuts"])
+        assert f"--override '{name}:plan.cuts={cuts}'" in ran.stdout.replace("\n", " ")
+    assert "time to 5 % on examples kept back" in ran.stdout
+
+
+def test_a_target_that_nobody_reaches_is_told(refusal, scenario):
+    aim = ("--objective", "bytes-to-accuracy", "--target", 100, "--rates", "1e-4")
+    said = refusal("tune", scenario, *WORDS, *aim)
+    assert "sfl did not reach 100 % in any setting; lower --target, or give more --rounds" in said
 
 
 def test_it_goes_on_where_it_was_and_may_try_more(tiercut, scenario, as_json, tmp_path):
@@ -34,7 +57,7 @@ def test_it_goes_on_where_it_was_and_may_try_more(tiercut, scenario, as_json, tm
     before = path.stat().st_mtime_ns
     found = as_json("tune", scenario, *WORDS, "--rates", "1e-3,1e-2")
     assert path.stat().st_mtime_ns == before
-    assert list(found["schemes"]["sfl"]["accuracy"]) == ["0.001", "0.01"]
+    assert list(found["schemes"]["sfl"]["tried"]) == ["rate-0.001", "rate-0.01"]
 
 
 def test_processes_of_their_own_find_the_same(as_json, scenario, tmp_path):
@@ -50,10 +73,10 @@ def test_processes_of_their_own_find_the_same(as_json, scenario, tmp_path):
 def test_a_rate_at_which_training_diverges_is_not_taken(as_json, scenario, refusal):
     words = ("tune", scenario, "--schemes", "sfl", "--rounds", 2, "-o", "tuned", "--rates")
     found = as_json(*words, "1e-2,1e30")["schemes"]["sfl"]
-    assert found["accuracy"]["1e+30"] is None
-    assert found["rate"] == 0.01
+    assert found["tried"]["rate-1e+30"]["accuracy"] is None
+    assert found["best"] == "rate-0.01"
     words = ("tune", scenario, "--schemes", "sfl", "--rounds", 2, "-o", "none", "--rates", "1e30")
-    assert "sfl did not get to its end at any rate; try lower --rates" in refusal(*words)
+    assert "sfl did not get to its end in any setting; try lower --rates" in refusal(*words)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +85,11 @@ def test_a_rate_at_which_training_diverges_is_not_taken(as_json, scenario, refus
         (("--rates", "fast"), "expected numbers above 0, such as 1e-4"),
         (("--rates", "0,1"), "expected numbers above 0, such as 1e-4"),
         (("--override", "sfl:training.rate=1"), "leave --override sfl:training.rate away"),
+        (("--try", "plan.cuts=[[3],[9]]"), "cut layer 9 is outside 1 to 6"),
+        (("--try", "plan.cuts=3"), "is no list of values to try"),
+        (("--target", 50), "--target goes with --objective"),
+        (("--objective", "time"), "there is no objective 'time'"),
+        (("--objective", "time-to-accuracy"), "--target is missing"),
     ],
 )
 def test_what_makes_no_sense_is_refused(refusal, scenario, words, message):

@@ -33,7 +33,7 @@ def test_every_command_runs(tmp_path, monkeypatch):
     copy_scenarios(tmp_path, clients=5)
     monkeypatch.chdir(tmp_path)
     commands = runnable(PAGE)
-    assert len(commands) == 6
+    assert len(commands) == 7
     for command in commands:
         result = CliRunner().invoke(app, shlex.split(command, comments=True))
         assert result.exit_code == 0, f"tiercut {command}: {result.output} {result.exception}"

@@ -167,6 +167,12 @@ def test_an_executor_that_does_not_fit_is_refused_before_anything_is_written(tmp
     assert check_comparison(reference, tmp_path).device == "cpu"
 
 
+def test_cuts_that_the_model_does_not_have_are_refused_before_anything_is_written(tmp_path):
+    made = comparison(overrides={"aa-hsfl-ll": {"plan.cuts": [3, 40]}})
+    with pytest.raises(InputError, match="cut layer 40 is outside"):
+        check_comparison(made, tmp_path)
+
+
 # ----------------------------------------------------------------------------------------- failing
 
 

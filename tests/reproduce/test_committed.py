@@ -56,10 +56,14 @@ def tuned(model, kind):
     """The best rates by scheme, found again from the runs; tuning.json says the same."""
     folder = COMMITTED / f"rates-{model}" / kind
     kept = json.loads((folder / "tuning.json").read_text())
-    rates = map(float, next(iter(kept["schemes"].values()))["accuracy"])
-    found = tuning.read_tuning(folder, list(rates))
-    assert tuning.to_document(found, kept["command"]) == kept
-    return {name: one.best for name, one in found.items()}
+    settings = {
+        name: {label: tried["own"] for label, tried in one["tried"].items()}
+        for name, one in kept["schemes"].items()
+    }
+    aim = tuning.Aim(kept["objective"], kept["target"])
+    found = tuning.read_tuning(folder, settings, aim)
+    assert tuning.to_document(found, aim, kept["command"]) == kept
+    return {name: one.own["training.rate"] for name, one in found.items()}
 
 
 @pytest.mark.parametrize("model", RATES)

@@ -48,13 +48,24 @@ def read_goal(
     objective: str | None, target: float | None, probe: Path | None, learn: Sequence[Path] | None
 ) -> Goal | None:
     """The goal that the options stand for; None where it is the fastest round."""
-    from tiercut.plan.goal.objective import Kind
-
     if objective is None:
         alone = "--target" if target is not None else "--learn" if learn else None
         if alone is not None:
             raise InputError(f"{alone} goes with --objective time-to-accuracy or bytes-to-accuracy")
         return None
+    kind, wanted = read_kind(objective), read_target(target)
+    if probe is None and not learn:
+        raise InputError(
+            f"--objective {kind} needs to know how many rounds cuts take; give a probe (--probe) or"
+            f" finished runs (--learn)"
+        )
+    return Goal(kind, wanted, probe, tuple(learn or ()))
+
+
+def read_kind(objective: str) -> Kind:
+    """Which of both objectives is named."""
+    from tiercut.plan.goal.objective import Kind
+
     kinds: tuple[Kind, ...] = get_args(Kind)
     kind = next((kind for kind in kinds if kind == objective), None)
     if kind is None:
@@ -62,15 +73,15 @@ def read_goal(
             f"there is no objective {objective!r}{nearest(objective, kinds)}; expected"
             f" {' or '.join(kinds)}"
         )
+    return kind
+
+
+def read_target(target: float | None) -> float:
+    """The accuracy that an objective aims at, from 0 to 1."""
     if target is None or not 0 < target <= 100:
         found = "missing" if target is None else f"{target:g}"
         raise InputError(f"--target is {found}; expected an accuracy in percent, such as 75")
-    if probe is None and not learn:
-        raise InputError(
-            f"--objective {kind} needs to know how many rounds cuts take; give a probe (--probe) or"
-            f" finished runs (--learn)"
-        )
-    return Goal(kind, target / 100, probe, tuple(learn or ()))
+    return target / 100
 
 
 def refuse_others(solver: str, others: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""`tiercut tune`: the learning rate that suits each scheme, each with the same budget."""
+"""`tiercut tune`: the setting that suits each scheme best, each with the same budget."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tiercut.cli.compare import (
 )
 from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption
+from tiercut.cli.objective import read_kind, read_target
 from tiercut.cli.place import AtOnceOption, OnOption, Place, RayAddressOption
 from tiercut.cli.progress import counting
 from tiercut.cli.train import (
@@ -29,20 +30,42 @@ from tiercut.cli.train import (
 from tiercut.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tiercut.cluster.workers import Workers
-    from tiercut.compare.tuning import Found, Trial
+    from tiercut.compare.settings import Settings
+    from tiercut.compare.tuning import Aim, Found, Trial
 
 FILE = "tuning.json"
+RATE = "training.rate"
+USUAL_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 
 
 def tune(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder; it goes on there.")],
     rates: Annotated[
-        str, typer.Option("--rates", help="Learning rates to try, by commas.")
-    ] = "1e-4,3e-4,1e-3,3e-3",
+        str | None,
+        typer.Option(
+            "--rates", help="Learning rates, by commas [1e-4,3e-4,1e-3,3e-3 without --try]."
+        ),
+    ] = None,
+    tries: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--try", help="[SCHEME:]plan.cuts=[[3],[5]], the values to try of a key; repeatable."
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            "--objective",
+            help="The best has the least time-to-accuracy or bytes-to-accuracy [most accurate].",
+        ),
+    ] = None,
+    target: Annotated[
+        float | None, typer.Option("--target", help="With --objective: the accuracy, in percent.")
+    ] = None,
     schemes: SchemesOption = None,
     seeds: SeedsOption = "1",
     rounds: Annotated[int | None, typer.Option("--rounds", help="How many rounds each.")] = None,
@@ -61,58 +84,77 @@ def tune(
     data_dir: DirOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Train every scheme at every rate, and name the rate at which each learns most.
+    """Train every scheme in every setting, and name the one in which each does best.
 
     A tenth of every client's examples is kept back to measure on; the test set is not looked at.
     """
+    from tiercut.cli.tuning_table import show_tuning
     from tiercut.compare.tuning import read_tuning, to_document, trials
     from tiercut.documents import to_json, write_text
 
+    aim = _aim(objective, target)
     engine = {"executor": executor, "device": device, "precision": precision, "threads": threads}
     place = Place(on, ray_address, at_once)
     wanted = describe(
         scenario, schemes, seeds, own, fixed, data_dir, place, rounds=rounds, engine=engine
     )
-    tried, command = trials(wanted, parse_rates(rates)), ["tiercut", *sys.argv[1:]]
+    settings = _settings(rates, tries or [], wanted.schemes)
+    tried, command = trials(wanted, settings), ["tiercut", *sys.argv[1:]]
     with (
         saying_how_to_go_on(),
         cluster_for(wanted.scenario.engine),
         place.workers(wanted.scenario.engine) as workers,
     ):
         _train(tried, output, command, workers)
-    found = read_tuning(output, tried)
-    document = to_document(found, command)
+    found = read_tuning(output, settings, aim)
+    document = to_document(found, aim, command)
     write_text(output / FILE, to_json(document))
-    hopeless = [name for name, one in found.items() if one.best is None]
-    if hopeless:
-        raise InputError(f"{hopeless[0]} did not get to its end at any rate; try lower --rates")
+    _refuse_hopeless(found, aim)
     if json:
         typer.echo(to_json(document), nl=False)
     else:
-        _show(found)
+        show_tuning(found, list(tried), aim)
         typer.echo(f"everything is in {output}")
 
 
-def _train(
-    tried: Mapping[float, Trial], output: Path, command: list[str], workers: Workers
-) -> None:
+def _aim(objective: str | None, target: float | None) -> Aim:
+    from tiercut.compare.tuning import Aim
+
+    if objective is not None:
+        return Aim(read_kind(objective), read_target(target))
+    if target is not None:
+        raise InputError("--target goes with --objective time-to-accuracy or bytes-to-accuracy")
+    return Aim()
+
+
+def _settings(rates: str | None, tries: list[str], schemes: Iterable[str]) -> dict[str, Settings]:
+    """What is tried with each scheme."""
+    from tiercut.compare.settings import combinations, parse_tries
+
+    values = parse_tries(tries, schemes)
+    if rates is not None or not tries:
+        each = USUAL_RATES if rates is None else parse_rates(rates)
+        values = {name: {RATE: each, **own} for name, own in values.items()}
+    return {name: combinations(own) for name, own in values.items()}
+
+
+def _train(tried: Mapping[str, Trial], output: Path, command: list[str], workers: Workers) -> None:
     from tiercut.cli.comparison_progress import watching_runs
     from tiercut.compare.check import check_comparison
     from tiercut.compare.runs import run_comparison
-    from tiercut.compare.tuning import folder_at
 
     with counting("reading images") as count:
         manifests = {
-            rate: check_comparison(trial, folder_at(output, rate), command=command, progress=count)
-            for rate, trial in tried.items()
+            label: check_comparison(trial, output / label, command=command, progress=count)
+            for label, trial in tried.items()
         }
-    for rate, trial in tried.items():
-        typer.echo(f"rate {rate}", err=True)
+    for number, (label, trial) in enumerate(tried.items(), start=1):
+        typer.echo(f"{label}, {number} of {len(tried)}", err=True)
         with watching_runs() as watcher:
             run_comparison(
                 trial,
-                folder_at(output, rate),
-                manifests[rate],
+                output / label,
+                manifests[label],
                 drop_checkpoints=True,
                 watcher=watcher,
                 workers=workers,
@@ -130,29 +172,13 @@ def parse_rates(text: str) -> tuple[float, ...]:
     return tuple(rates)
 
 
-def _show(found: Mapping[str, Found]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    rates = next(iter(found.values())).accuracy
-    table = Table(title="accuracy on examples kept back, %")
-    table.add_column("scheme")
-    for rate in rates:
-        table.add_column(str(rate), justify="right")
-    for one in found.values():
-        cells = [_cell(value, best=rate == one.best) for rate, value in one.accuracy.items()]
-        table.add_row(escape(one.title), *cells)
-    Console().print(table)
-    best = {name: one.best for name, one in found.items()}
-    words = " ".join(f"--override {name}:training.rate={rate}" for name, rate in best.items())
-    typer.echo(f"compare with {words}")
-    edge = [name for name, one in found.items() if one.is_at_the_edge]
-    if edge and len(rates) > 1:
-        typer.echo(f"{', '.join(edge)}: best at the lowest or the highest rate; try ones beyond")
-
-
-def _cell(accuracy: float | None, *, best: bool) -> str:
-    if accuracy is None:
-        return "failed"
-    return f"[bold]{100 * accuracy:.2f} *[/]" if best else f"{100 * accuracy:.2f}"
+def _refuse_hopeless(found: Mapping[str, Found], aim: Aim) -> None:
+    hopeless = [name for name, one in found.items() if one.best is None]
+    if not hopeless:
+        return
+    if aim.target is None or all(t.accuracy is None for t in found[hopeless[0]].tried.values()):
+        raise InputError(f"{hopeless[0]} did not get to its end in any setting; try lower --rates")
+    raise InputError(
+        f"{hopeless[0]} did not reach {100 * aim.target:g} % in any setting; lower --target, or"
+        f" give more --rounds"
+    )

@@ -1,9 +1,10 @@
-"""A key of the scenario that differs for one scheme alone, as tuned rivals need it."""
+"""Keys of the scenario that differ for one scheme alone, as tuned rivals need them."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tiercut.documents import check
@@ -14,8 +15,41 @@ SECTIONS = ("training", "plan", "model")
 """What a scheme may have of its own; fleet, data and events are the same for all."""
 EXAMPLE = "sfl:training.rate=3e-4"
 
-Overrides = Mapping[str, Mapping[str, Any]]
-"""By scheme and key, such as training.rate."""
+Own = Mapping[str, Any]
+"""What a scheme has of its own, by key, such as training.rate."""
+Overrides = Mapping[str, Own]
+"""By scheme."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text like "sfl:training.rate=3e-4", read."""
+
+    scheme: str | None
+    """None where it names none."""
+    key: str
+    value: Any
+
+
+def read_own(option: str, text: str, schemes: Iterable[str], example: str) -> Said:
+    """What a text that was given with `option` says of a key, of one scheme or of all."""
+    known = tuple(schemes)
+    target, equals, value = text.partition("=")
+    scheme, colon, key = target.rpartition(":")
+    section, dot, name = key.partition(".")
+    if not (equals and dot and name):
+        raise InputError(f"{option} {text!r} is not understood; write it like {example}")
+    if colon and scheme not in known:
+        raise InputError(
+            f"{option} {text!r} is for {scheme!r}, which is not compared"
+            f"{nearest(scheme, known)}; expected one of {', '.join(known)}"
+        )
+    if section not in SECTIONS:
+        raise InputError(
+            f"{option} {text!r}: [{section}] is the same for all schemes; expected a key of"
+            f" {', '.join(SECTIONS)}"
+        )
+    return Said(scheme if colon else None, key, _parse(value))
 
 
 def parse_overrides(texts: Iterable[str], schemes: Iterable[str]) -> Overrides:
@@ -23,22 +57,10 @@ def parse_overrides(texts: Iterable[str], schemes: Iterable[str]) -> Overrides:
     known = tuple(schemes)
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
-        target, equals, value = text.partition("=")
-        scheme, colon, key = target.rpartition(":")
-        section, dot, name = key.partition(".")
-        if not (equals and colon and dot and name):
+        said = read_own("--override", text, known, EXAMPLE)
+        if said.scheme is None:
             raise InputError(f"--override {text!r} is not understood; write it like {EXAMPLE}")
-        if scheme not in known:
-            raise InputError(
-                f"--override {text!r} is for {scheme!r}, which is not compared"
-                f"{nearest(scheme, known)}; expected one of {', '.join(known)}"
-            )
-        if section not in SECTIONS:
-            raise InputError(
-                f"--override {text!r}: [{section}] is the same for all schemes; expected a key of"
-                f" {', '.join(SECTIONS)}"
-            )
-        found.setdefault(scheme, {})[key] = _parse(value)
+        found.setdefault(said.scheme, {})[said.key] = said.value
     return found
 
 
@@ -50,7 +72,7 @@ def _parse(text: str) -> Any:
         return text
 
 
-def apply_overrides(scenario: Scenario, own: Mapping[str, Any], scheme: str) -> Scenario:
+def apply_overrides(scenario: Scenario, own: Own, scheme: str) -> Scenario:
     """The scenario with a scheme's own keys in it, checked as a file's are."""
     if not own:
         return scenario

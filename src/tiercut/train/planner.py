@@ -46,6 +46,11 @@ class Planner:
                 " --lambda SHARE -o plan.json`, then --plan plan.json"
             )
 
+    def check(self, fleet: Fleet) -> None:
+        """Refuse terms on which `first` could not plan, without planning."""
+        if self.given is None:
+            self._problem(fleet)
+
     def first(self, fleet: Fleet) -> Plan:
         """The plan to start with."""
         if self.given is None:
