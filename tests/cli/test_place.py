@@ -14,7 +14,7 @@ import torch
 from rich.console import Console
 
 from tests.cli.test_train import LONG, SCENARIO
-from tiercut.cli.comparison_progress import Board
+from tiercut.cli.comparison_progress import FRAME, Board, LiveBoard, Row
 from tiercut.cli.place import Place
 from tiercut.compare.comparison import Job
 from tiercut.errors import InputError
@@ -124,6 +124,21 @@ def test_what_is_left_is_shared_by_those_at_work():
     for job in jobs[1:]:
         board.change(job, state="finished", done=4)
     assert board.seconds_left() == 3
+
+
+def test_where_there_is_no_room_for_all_runs_those_at_work_are_shown():
+    console = Console(file=io.StringIO(), height=FRAME + 4, width=100)
+    board, jobs = LiveBoard(console), [Job("sfl", 70 + n, 4, "rate-0.1") for n in range(9)]
+    board.rows = {job: Row(job) for job in jobs}
+    for job in jobs[:6]:
+        board.change(job, state="finished", done=4, accuracy=0.5)
+    board.change(jobs[7], state="training", done=1, accuracy=0.2, round_seconds=1.0)
+    console.print(board)
+    shown = console.file.getvalue()
+    assert [f" {70 + n} " in shown for n in range(9)] == [True, *[False] * 5, True, True, True]
+    assert "rate-0.1" in shown
+    assert "1 training, 2 waiting, 6 finished" in shown
+    assert len(shown.splitlines()) < console.height
 
 
 # -------------------------------------------------------------------------------------- stopping

@@ -5,7 +5,7 @@ import pytest
 from tests.compare.instances import carry_out, comparison, files
 from tests.train.instances import repeatable
 from tiercut.compare.check import check_comparison
-from tiercut.compare.runs import Order, train
+from tiercut.compare.runs import Part, run_comparisons, train
 from tiercut.compare.watcher import Watcher
 from tiercut.errors import InputError
 from tiercut.measure.results import run_path
@@ -186,10 +186,32 @@ def test_a_run_that_diverges_does_not_keep_the_others_back(tmp_path):
     assert carry_out(made, tmp_path).failures == outcome.failures
 
 
+def test_several_comparisons_are_trained_as_one_and_each_has_its_own_outcome(tmp_path):
+    alone = tmp_path / "alone"
+    carry_out(comparison(seeds=(0,)), alone)
+    ear, parts = Ear(), []
+    for label, changed in (("usual", {}), ("fast", DIVERGING)):
+        made = comparison(seeds=(0,), overrides=changed, label=label)
+        folder = tmp_path / label
+        parts.append(Part(made, folder, check_comparison(made, folder)))
+    usual, fast = run_comparisons(parts, watcher=ear)
+    assert [job for _, job in ear.heard] == [
+        f"{name}, seed 0, {label}" for label in ("usual", "fast") for name in ("sfl", "aa-hsfl-ll")
+    ]
+    assert usual.failures == ()
+    assert (tmp_path / "usual" / "summary.json").read_bytes() == (
+        alone / "summary.json"
+    ).read_bytes()
+    (failure,) = fast.failures
+    assert failure.startswith("sfl, seed 0, fast: training diverged")
+    assert list(fast.summary["schemes"]) == ["aa-hsfl-ll"]
+
+
 def test_a_machine_that_does_not_see_the_comparison_does_not_train_elsewhere(tmp_path):
-    made = comparison()
+    made, nowhere = comparison(), tmp_path / "nowhere"
+    part = Part(made, nowhere, check_comparison(made, nowhere))
     with pytest.raises(InputError, match=r"does not see .*nowhere; the machines of a cluster"):
-        train(Order(made, tmp_path / "nowhere", ()), made.jobs[0], print)
+        train({"": part}, made.jobs[0], print)
     assert not list(tmp_path.iterdir())
 
 

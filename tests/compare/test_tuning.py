@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from tests.compare.instances import carry_out, comparison
-from tiercut.compare.tuning import Aim, Found, Tried, read_tuning, trials
+from tiercut.compare.tuning import trials
 from tiercut.errors import InputError
 from tiercut.measure.results import read_results
+from tiercut.measure.tuning import Aim, Found, Tried, read_tuning
 
 TIME, BYTES = Aim("time-to-accuracy", 0.5), Aim("bytes-to-accuracy", 0.5)
 

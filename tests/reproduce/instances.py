@@ -14,7 +14,9 @@ def titles(study):
     return {one.name: find_scheme(one.spec).cost.title for one in study.contenders}
 
 
-def write_study(study, folder, curves, rounds=3, seconds=None, plans=None, gigabytes=None):
+def write_study(
+    study, folder, curves, rounds=3, seconds=None, plans=None, gigabytes=None, overrides=None
+):
     """A study's folder where `curves` are accuracies by contender and seed; others do not begin.
 
     Where nothing else is said a round takes ten seconds, and as many gigabytes as seconds.
@@ -25,7 +27,7 @@ def write_study(study, folder, curves, rounds=3, seconds=None, plans=None, gigab
     seeds = sorted({seed for by_seed in curves.values() for seed in by_seed}) or [0]
     write_manifest(results, [], seeds, rounds)
     manifest = json.loads((results / "manifest.json").read_text())
-    manifest |= {"schemes": list(names), "titles": names}
+    manifest |= {"schemes": list(names), "titles": names, "overrides": overrides or {}}
     (results / "manifest.json").write_text(json.dumps(manifest))
     for name, by_seed in curves.items():
         for seed, accuracies in by_seed.items():

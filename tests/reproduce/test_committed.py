@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tiercut.compare import tuning
 from tiercut.measure.results import read_results
 from tiercut.measure.summary import summarise
+from tiercut.measure.tuning import FILE, Aim, read_best, read_tuning
+from tiercut.measure.tuning import to_document as to_file
 from tiercut.reproduce.catalogue import FROM_STUDIES, STUDIES
-from tiercut.reproduce.figures_4_to_7 import MODELS
-from tiercut.reproduce.rates import RATES
+from tiercut.reproduce.figures_4_to_7 import MODELS, RATES
 from tiercut.reproduce.results import to_document, to_markdown
 from tiercut.reproduce.study import read_study
 from tiercut.reproduce.trained import RESULTS, document_of
@@ -18,6 +18,7 @@ from tiercut.reproduce.trained import RESULTS, document_of
 ROOT = Path(__file__).parents[2]
 COMMITTED = ROOT / "benchmarks" / "paper"
 TRAINED = [name for name in STUDIES if (COMMITTED / name / "result.json").exists()]
+TUNINGS = [path.parent.relative_to(COMMITTED) for path in COMMITTED.rglob(FILE)]
 SMALL = 1_000_000
 """Bytes; more than this of a run does not belong into the repository."""
 
@@ -52,23 +53,22 @@ def test_a_table_of_gains_follows_from_the_figures(name):
     assert (COMMITTED / name / "README.md").read_text() == to_markdown(old)
 
 
-def tuned(model, kind):
-    """The best rates by scheme, found again from the runs; tuning.json says the same."""
-    folder = COMMITTED / f"rates-{model}" / kind
-    kept = json.loads((folder / "tuning.json").read_text())
+@pytest.mark.parametrize("folder", TUNINGS, ids=str)
+def test_what_tuning_found_follows_from_its_runs(folder):
+    kept = json.loads((COMMITTED / folder / FILE).read_text())
     settings = {
         name: {label: tried["own"] for label, tried in one["tried"].items()}
         for name, one in kept["schemes"].items()
     }
-    aim = tuning.Aim(kept["objective"], kept["target"])
-    found = tuning.read_tuning(folder, settings, aim)
-    assert tuning.to_document(found, aim, kept["command"]) == kept
-    return {name: one.own["training.rate"] for name, one in found.items()}
+    aim = Aim(kept["objective"], kept["target"])
+    found = read_tuning(COMMITTED / folder, settings, aim)
+    assert to_file(found, aim, kept["command"]) == kept
+    assert read_best(COMMITTED / folder) == {name: one.own for name, one in found.items()}
 
 
 @pytest.mark.parametrize("model", RATES)
-def test_rates_follow_from_their_runs(model):
-    assert tuned(model, "best") == RATES[model]
+def test_the_rate_of_a_figure_as_published_is_the_one_tuned_for_locsfl(model):
     number = next(number for number, name in MODELS.items() if name == model)
     scenario = read_study(ROOT / "scenarios", f"figure-{number}")
-    assert tuned(model, "published") == {"locsfl": scenario.training.rate}
+    found = read_best(COMMITTED / f"rates-{model}" / "published")
+    assert found == {"locsfl": {"training.rate": scenario.training.rate}}

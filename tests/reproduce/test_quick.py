@@ -110,6 +110,8 @@ def test_every_contender_of_a_figure_gets_through(tmp_path):
 def test_tuned_and_swept_studies_get_through(tmp_path):
     assert reproduce("figure-4", tmp_path, "--quick", "--tuned", "--rounds", "1").exit_code == 0
     assert (tmp_path / "figure-4-tuned" / "README.md").exists()
+    assert reproduce("figure-5-free", tmp_path, "--quick", "--rounds", "1").exit_code == 0
+    assert (tmp_path / "figure-5-free" / "README.md").exists()
     assert reproduce("figure-4-lean", tmp_path, "--quick", "--rounds", "1").exit_code == 0
     assert (tmp_path / "figure-4-lean" / "README.md").exists()
     assert reproduce("figure-2-vgg11", tmp_path, "--quick", "--rounds", "1").exit_code == 0
@@ -140,6 +142,36 @@ def test_a_quick_trial_goes_nowhere_but_where_it_is_told(tmp_path, monkeypatch):
     result = CliRunner().invoke(app, ["reproduce", "figure-4", "--quick"])
     assert "say where it goes with -o DIR" in str(result.exception)
     assert "needs no training" in str(reproduce("table-iv", tmp_path, "--quick").exception)
+
+
+# ----------------------------------------------------------------------------------------- tuned
+
+
+def test_a_figure_of_tuned_schemes_is_trained_as_tuning_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    without = reproduce("figure-7-free", tmp_path / "out", "--device", "cpu").exception
+    assert "settings-resnet101: there is no tuning.json" in str(without)
+    assert "make it with `tiercut tune`" in str(without)
+    own, wanted = {"training.rate": 1e-3, "plan.cuts": [1]}, []
+
+    def tune(folder, best):
+        folder.mkdir(parents=True)
+        found = {"tried": {"rate-0.001": {"own": own}}, "best": best}
+        (folder / "tuning.json").write_text(json.dumps({"version": 2, "schemes": {"sfl": found}}))
+
+    def train(one, folder, **_):
+        wanted.append(one.overrides)
+        write_study(one.study, folder.parent, {"sfl": {0: [0.1, 0.2, 0.3]}})
+        return ()
+
+    monkeypatch.setattr(runs, "train", train)
+    tune(tmp_path / "benchmarks/paper/settings-resnet101", "rate-0.001")
+    result = reproduce("figure-7-free", tmp_path / "out", "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    assert wanted == [{"sfl": own}]
+    tune(tmp_path / "out/settings-resnet101", None)
+    without = reproduce("figure-7-free", tmp_path / "out", "--device", "cpu").exception
+    assert "tuning.json: sfl has no best setting; tune again" in str(without)
 
 
 # ------------------------------------------------------------------------------------- everything

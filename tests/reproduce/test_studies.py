@@ -8,20 +8,22 @@ import pytest
 
 from tiercut.compare.comparison import Comparison
 from tiercut.errors import InputError
+from tiercut.measure.tuning import read_best
 from tiercut.models.profile import shipped_profile
 from tiercut.reproduce import tables
-from tiercut.reproduce.bold import BOLD
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.catalogue import STUDIES, choose
-from tiercut.reproduce.figures_4_to_7 import MODELS, TUNED, targets_of
+from tiercut.reproduce.figures_4_to_7 import MODELS, RATES, TUNED, TUNED_NUMBERS, targets_of
+from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
-from tiercut.reproduce.rates import RATES
 from tiercut.reproduce.study import differing, read_study
+from tiercut.reproduce.swift import NUMBERS as SWIFT_NUMBERS
 from tiercut.reproduce.swift import SWIFT
 from tiercut.reproduce.trained import UNITS
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+ROOT = Path(__file__).parents[2]
+SCENARIOS, COMMITTED = ROOT / "scenarios", ROOT / "benchmarks" / "paper"
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -47,11 +49,16 @@ def test_all_studies_of_a_model_train_on_the_same(model):
     files = {study.file for study in STUDIES.values() if study.model == model}
     found = [read_study(SCENARIOS, file) for file in files]
     assert len({(one.fleet, one.data, one.model, one.engine) for one in found}) == 1
-    shorter = tuple(version[1:] for version in (SWIFT, BRISK, BOLD))
+    shorter = tuple(version[1:] for version in (SWIFT, BRISK, FREE))
     found = [one for one in found if not one.name.startswith(shorter)]
     assert len({one.training.rounds for one in found}) == 1
     paper = read_study(SCENARIOS, f"paper-{model}")
     assert (found[0].fleet.clients, found[0].training.epochs) == (paper.fleet.clients, 3)
+
+
+def best_of(model, usual):
+    """What tuning found for every scheme, for the models that were tuned."""
+    return read_best(COMMITTED / RATES[model]) if model in RATES else usual
 
 
 @pytest.mark.parametrize("number", MODELS)
@@ -68,29 +75,33 @@ def test_our_best_differs_in_nothing_but_its_options_and_rate(number):
     usual, other = (read_study(SCENARIOS, file) for file in (study.file, study.best))
     found = differing(usual, other)
     assert own["aa-best"] == found
-    rates = RATES.get(study.model, {"aa-hsfl-ll": usual.training.rate})
-    assert other.training.rate == rates["aa-hsfl-ll"]
+    tuned = best_of(study.model, {"aa-hsfl-ll": {"training.rate": usual.training.rate}})
+    assert other.training.rate == tuned["aa-hsfl-ll"]["training.rate"]
     assert found.keys() - {"training.rate"} == best.keys()
     assert found == {**found, **best}
 
 
-@pytest.mark.parametrize("number", MODELS)
+@pytest.mark.parametrize("number", TUNED_NUMBERS)
 def test_tuned_every_scheme_has_the_same_options(number):
     study = STUDIES[f"figure-{number}{TUNED}"]
     assert study.file == STUDIES[f"figure-{number}"].best
-    own, rates = study.overrides(SCENARIOS), RATES.get(study.model, {})
-    assert {name: keys.pop("training.rate") for name, keys in own.items() if rates} == rates
-    depth = shipped_profile(study.model).depth
-    cuts = {"plan.cuts": tuple(range(3, depth))}
-    others = {name: keys for name, keys in own.items() if keys}
-    assert others == {"dtfl": cuts, "dtfl-contended": cuts}
+    assert study.tuning == RATES.get(study.model)
+    cuts = {"plan.cuts": tuple(range(3, shipped_profile(study.model).depth))}
+    assert study.overrides(SCENARIOS) == {"dtfl": cuts, "dtfl-contended": cuts}
 
 
-@pytest.mark.parametrize("number", MODELS)
-def test_swift_is_tuned_with_shorter_rounds_and_fewer_bytes(number):
-    swift, tuned = (STUDIES[f"figure-{number}{version}"] for version in (SWIFT, TUNED))
-    assert swift.contenders == tuned.contenders
-    best, other = (read_study(SCENARIOS, study.file) for study in (tuned, swift))
+def test_what_was_tuned_is_a_contender_s_own():
+    study = STUDIES[f"figure-5{TUNED}"]
+    own = study.overrides(SCENARIOS, read_best(COMMITTED / study.tuning))
+    assert list(own) == [one.name for one in study.contenders]
+    assert {keys["training.rate"] for keys in own.values()} == {3e-4}
+    assert own["dtfl"]["plan.cuts"] == (3, 4, 5, 6, 7, 8)
+
+
+@pytest.mark.parametrize("number", SWIFT_NUMBERS)
+def test_swift_is_our_best_with_shorter_rounds_and_fewer_bytes(number):
+    usual, swift = STUDIES[f"figure-{number}"], STUDIES[f"figure-{number}{SWIFT}"]
+    best, other = (read_study(SCENARIOS, file) for file in (usual.best, swift.file))
     assert other.training.rounds <= best.training.epochs * best.training.rounds
     found = differing(best, other)
     found.pop("training.rounds", None)
@@ -104,23 +115,28 @@ def test_brisk_is_swift_with_shorter_rounds():
     assert found == {"training.portions": 4, "training.rounds": 72}
 
 
-@pytest.mark.parametrize(("number", "version"), [(5, SWIFT), (7, BRISK)])
-def test_bold_starts_rounds_ahead(number, version):
-    bold, usual = (STUDIES[f"figure-{number}{one}"] for one in (BOLD, version))
-    assert bold.contenders == usual.contenders
-    found = differing(*(read_study(SCENARIOS, study.file) for study in (usual, bold)))
-    assert found == {"training.outer_momentum": 0.8, "plan.client_layers": 1}
+@pytest.mark.parametrize(
+    ("number", "other", "more"),
+    [
+        (5, "best-vgg11", {"training.epochs": 1, "training.rounds": 36, "training.wire": "int8"}),
+        (7, "brisk-resnet101", {}),
+    ],
+)
+def test_free_starts_rounds_ahead_and_every_contender_is_tuned(number, other, more):
+    study = STUDIES[f"figure-{number}{FREE}"]
+    found = differing(*(read_study(SCENARIOS, file) for file in (other, study.file)))
+    assert found == {"training.outer_momentum": 0.8, "plan.client_layers": 1, **more}
+    assert study.overrides(SCENARIOS) == {}
+    assert study.tuning == f"settings-{study.model}"
 
 
-@pytest.mark.parametrize("number", MODELS)
-def test_lean_is_our_best_with_fewer_bytes(number):
-    study = STUDIES[f"figure-{number}{LEAN}"]
-    best, lean = (read_study(SCENARIOS, f"{kind}-{study.model}") for kind in ("best", "lean"))
-    assert differing(best, lean) == {"training.wire": "int8", "plan.solver": "lean"}
-    own, rates = study.overrides(SCENARIOS), RATES.get(study.model, {})
-    assert own["locsfl"].pop("plan.solver") == "locsfl-lean"
-    rate = {"training.rate": rates["locsfl"]} if rates else {}
-    assert own["locsfl"] == own.get("aa-hsfl-ll", {}) == rate
+def test_lean_is_our_best_with_fewer_bytes():
+    for number in MODELS:
+        study = STUDIES[f"figure-{number}{LEAN}"]
+        best, lean = (read_study(SCENARIOS, f"{kind}-{study.model}") for kind in ("best", "lean"))
+        assert differing(best, lean) == {"training.wire": "int8", "plan.solver": "lean"}
+        assert study.overrides(SCENARIOS) == {"locsfl": {"plan.solver": "locsfl-lean"}}
+        assert study.tuning == RATES.get(study.model)
 
 
 def test_the_paper_s_numbers_have_a_place():

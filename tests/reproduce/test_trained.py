@@ -49,6 +49,16 @@ def test_cuts_of_their_own_are_listed(tmp_path):
     assert found["aggregators", "ours"]["DTFL"] is None
 
 
+def test_what_was_tuned_is_told_where_contenders_differ_in_it(tmp_path):
+    own = {"training.rate": 1e-3, "training.outer_momentum": 0.8, "plan.cuts": [5]}
+    overrides = {"sfl": own, "aa-hsfl-ll": {**own, "training.rate": 3e-3}}
+    overrides |= dict.fromkeys(("multihop", "locsfl", "dtfl", "dtfl-contended"), own)
+    found = cells(make("figure-5-free", tmp_path, {"sfl": {0: SLOW}}, overrides=overrides))
+    assert found["rate", "ours"]["SFL"] == 1e-3
+    assert found["rate", "ours"]["AA HSFL-ll"] == 3e-3
+    assert not {"outer momentum", "cuts"} & {quantity for quantity, _ in found}
+
+
 def test_what_is_saved_is_told_with_the_rival(tmp_path):
     curves = {name: {0: SLOW} for name in ("sfl", "dtfl", "aa-hsfl-ll")}
     clock = {"sfl": 10.0, "dtfl": 8.0, "aa-hsfl-ll": 4.0, "aa-best": 9.0}
@@ -253,7 +263,7 @@ def test_gains_take_the_best_of_ours_and_of_the_rivals(tmp_path):
     assert alone.differences[0].startswith("AlexNet is missing")
     assert alone.differences[1:3] == (
         "VGG-11 is not compared in delay or traffic of the fastest with rivals at their best: that"
-        " needs `tiercut reproduce figure-5-tuned` or `tiercut reproduce figure-5-swift`.",
+        " needs `tiercut reproduce figure-5-tuned` or `tiercut reproduce figure-5-free`.",
         "VGG-11 is not compared in traffic with rivals at their best: that needs `tiercut reproduce"
         " figure-5-lean`.",
     )
@@ -269,9 +279,9 @@ def test_gains_take_the_best_of_ours_and_of_the_rivals(tmp_path):
         "figure-5-tuned is not finished: Multihop SFL, DTFL, DTFL, contended may reach an accuracy"
         " with less than is shown here."
     )
-    swift = {"sfl": 9.0, "aa-hsfl-ll": 1.0}
-    curves = {one: {0: SLOW} for one in swift}
-    write_study(STUDIES["figure-5-swift"], tmp_path / "figure-5-swift", curves, seconds=swift)
+    free = {"sfl": 9.0, "aa-hsfl-ll": 1.0}
+    curves = {one: {0: SLOW} for one in free}
+    write_study(STUDIES["figure-5-free"], tmp_path / "figure-5-free", curves, seconds=free)
     assert gains.make(tmp_path).rows[0][5:] == (87.5, "DTFL", 50.0, "LocSFL")
 
 

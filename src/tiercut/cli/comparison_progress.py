@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 TRAINING = "training"
 """What the row of a run says that is at work."""
+INTERESTING = (TRAINING, "retried", "failed", "waiting", "finished")
+"""States, those first that are shown where there is no room for all runs."""
+FRAME = 7
+"""Lines of a terminal that are not rows: title, heads, borders, caption, and one to write on."""
 
 
 @dataclass(frozen=True)
@@ -163,19 +168,33 @@ class LiveBoard(Board):
         done = sum(row.done for row in self.rows.values())
         title = f"{done} of {sum(job.rounds for job in self.rows)} rounds"
         table = Table(title=title if left is None else f"{title}, about {show_time(left)} left")
-        for column in ("scheme", "seed", "", "round", "accuracy %", "left"):
-            table.add_column(column, justify="left" if column in ("scheme", "") else "right")
-        for job, row in self.rows.items():
-            own = row.seconds_left(None)
+        labelled = any(job.label for job in self.rows)
+        heads = ("scheme", *(("setting",) if labelled else ()), "seed", "", "round")
+        for column in (*heads, "accuracy %", "left"):
+            is_text = column in ("scheme", "setting", "")
+            table.add_column(column, justify="left" if is_text else "right")
+        shown = self._shown()
+        for row in shown:
+            job, own = row.job, row.seconds_left(None)
             table.add_row(
                 escape(job.scheme),
+                *((escape(job.label),) if labelled else ()),
                 str(job.seed),
                 row.state,
                 f"{row.done}/{job.rounds}",
                 "" if row.accuracy is None else f"{100 * row.accuracy:.2f}",
                 show_time(own) if own else "",
             )
+        if len(shown) < len(self.rows):
+            states = Counter(row.state for row in self.rows.values())
+            table.caption = ", ".join(f"{states[s]} {s}" for s in INTERESTING if states[s])
         return table
+
+    def _shown(self) -> list[Row]:
+        """As many rows as there is room for, in their usual order."""
+        rows, room = list(self.rows.values()), max(3, self._console.height - FRAME)
+        first = sorted(rows, key=lambda row: INTERESTING.index(row.state))[:room]
+        return [row for row in rows if row in first]
 
 
 @contextmanager

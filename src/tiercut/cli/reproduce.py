@@ -14,6 +14,7 @@ from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption, deliver
 from tiercut.cli.place import AtOnceOption, Place
 from tiercut.cli.progress import counting
+from tiercut.cli.study import OUTPUT, Terms, make_study
 from tiercut.cli.train import DeviceOption, ExecutorOption, PrecisionOption, ThreadsOption
 from tiercut.errors import InputError, TiercutError
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SCENARIOS = Path("scenarios")
-OUTPUT = Path("benchmarks/paper")
 
 
 def reproduce(
@@ -60,7 +60,6 @@ def reproduce(
 
     What needs training goes on where it was stopped.
     """
-    from tiercut.cli.study import Terms, make_study
     from tiercut.documents import to_json
     from tiercut.reproduce.catalogue import ALL, choose
     from tiercut.reproduce.quick import label

@@ -13,10 +13,14 @@ from tiercut.cli.progress import counting
 from tiercut.errors import MissingError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tiercut.measure.manifest import Own
     from tiercut.reproduce.stand import Wanted
     from tiercut.reproduce.study import Study
 
 PAGE = "report.html"
+OUTPUT = Path("benchmarks/paper")
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,22 @@ def _decide(study: Study, terms: Terms) -> Wanted:
     scenario = override(scenario, training={"rounds": terms.rounds}, engine=terms.engine)
     scenario = scenario.model_copy(update={"engine": terms.place.adjust(scenario.engine)})
     seeds = parse_seeds(terms.seeds or str(study.seeds), scenario.seed)
-    return Wanted(study, scenario, study.overrides(terms.scenarios), seeds)
+    tuned = {} if study.tuning is None else _tuned(study.tuning, terms.output)
+    return Wanted(study, scenario, study.overrides(terms.scenarios, tuned), seeds)
+
+
+def _tuned(tuning: str, output: Path) -> Mapping[str, Own]:
+    """What tuning found: beside the study, or where this repository has it."""
+    from tiercut.measure.tuning import FILE, read_best
+
+    folders = (output / tuning, OUTPUT / tuning)
+    for folder in folders:
+        if (folder / FILE).exists():
+            return read_best(folder)
+    raise MissingError(
+        f"{folders[0]}: there is no {FILE}, and settings of schemes are read from it; make it with"
+        f" `tiercut tune`, as docs/reproducing.md says, or try the way with --quick -o DIR"
+    )
 
 
 def _may_train(wanted: Wanted, results: Path, terms: Terms) -> bool:

@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tiercut.cluster.workers import Workers
-    from tiercut.compare.settings import Settings
-    from tiercut.compare.tuning import Aim, Found, Trial
+    from tiercut.compare.tuning import Trial
+    from tiercut.measure.tuning import Aim, Found, Settings
 
-FILE = "tuning.json"
 RATE = "training.rate"
 USUAL_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 
@@ -89,8 +88,9 @@ def tune(
     A tenth of every client's examples is kept back to measure on; the test set is not looked at.
     """
     from tiercut.cli.tuning_table import show_tuning
-    from tiercut.compare.tuning import read_tuning, to_document, trials
+    from tiercut.compare.tuning import trials
     from tiercut.documents import to_json, write_text
+    from tiercut.measure.tuning import FILE, read_tuning, to_document
 
     aim = _aim(objective, target)
     engine = {"executor": executor, "device": device, "precision": precision, "threads": threads}
@@ -98,7 +98,7 @@ def tune(
     wanted = describe(
         scenario, schemes, seeds, own, fixed, data_dir, place, rounds=rounds, engine=engine
     )
-    settings = _settings(rates, tries or [], wanted.schemes)
+    settings = settings_of(rates, tries or [], wanted.schemes)
     tried, command = trials(wanted, settings), ["tiercut", *sys.argv[1:]]
     with (
         saying_how_to_go_on(),
@@ -118,7 +118,7 @@ def tune(
 
 
 def _aim(objective: str | None, target: float | None) -> Aim:
-    from tiercut.compare.tuning import Aim
+    from tiercut.measure.tuning import Aim
 
     if objective is not None:
         return Aim(read_kind(objective), read_target(target))
@@ -127,7 +127,7 @@ def _aim(objective: str | None, target: float | None) -> Aim:
     return Aim()
 
 
-def _settings(rates: str | None, tries: list[str], schemes: Iterable[str]) -> dict[str, Settings]:
+def settings_of(rates: str | None, tries: list[str], schemes: Iterable[str]) -> dict[str, Settings]:
     """What is tried with each scheme."""
     from tiercut.compare.settings import combinations, parse_tries
 
@@ -141,24 +141,16 @@ def _settings(rates: str | None, tries: list[str], schemes: Iterable[str]) -> di
 def _train(tried: Mapping[str, Trial], output: Path, command: list[str], workers: Workers) -> None:
     from tiercut.cli.comparison_progress import watching_runs
     from tiercut.compare.check import check_comparison
-    from tiercut.compare.runs import run_comparison
+    from tiercut.compare.runs import Part, run_comparisons
 
     with counting("reading images") as count:
         manifests = {
             label: check_comparison(trial, output / label, command=command, progress=count)
             for label, trial in tried.items()
         }
-    for number, (label, trial) in enumerate(tried.items(), start=1):
-        typer.echo(f"{label}, {number} of {len(tried)}", err=True)
-        with watching_runs() as watcher:
-            run_comparison(
-                trial,
-                output / label,
-                manifests[label],
-                drop_checkpoints=True,
-                watcher=watcher,
-                workers=workers,
-            )
+    parts = [Part(trial, output / label, manifests[label]) for label, trial in tried.items()]
+    with watching_runs() as watcher:
+        run_comparisons(parts, drop_checkpoints=True, watcher=watcher, workers=workers)
 
 
 def parse_rates(text: str) -> tuple[float, ...]:

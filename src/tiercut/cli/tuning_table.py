@@ -13,7 +13,7 @@ from tiercut.units import show_size, show_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tiercut.compare.tuning import Aim, Found, Tried
+    from tiercut.measure.tuning import Aim, Found, Tried
 
 
 def show_tuning(found: Mapping[str, Found], labels: Iterable[str], aim: Aim) -> None:

@@ -33,9 +33,12 @@ class Job:
     scheme: str
     seed: int
     rounds: int
+    label: str = ""
+    """Of which comparison it is, where there are several."""
 
     def __str__(self) -> str:
-        return f"{self.scheme}, seed {self.seed}"
+        run = f"{self.scheme}, seed {self.seed}"
+        return f"{run}, {self.label}" if self.label else run
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,8 @@ class Comparison:
     fixed: str | None = None
     """For HSFL-ll: "3,8,20%", or "aa"."""
     data_dir: Path | None = None
+    label: str = ""
+    """What tells its runs from those of another comparison that is trained beside it."""
 
     def __post_init__(self) -> None:
         """Refuse what can be seen to be wrong without any data."""
@@ -81,7 +86,11 @@ class Comparison:
     def jobs(self) -> list[Job]:
         """Every run, seed by seed, so that there is early something of every scheme to see."""
         rounds = {name: self.scenario_of(name).training.rounds for name in self.schemes}
-        return [Job(name, seed, rounds[name]) for seed in self.seeds for name in self.schemes]
+        return [
+            Job(name, seed, rounds[name], self.label)
+            for seed in self.seeds
+            for name in self.schemes
+        ]
 
     def scenario_of(self, scheme: str, seed: int | None = None) -> Scenario:
         """What the runs of a scheme are told, from any seed or from a certain one."""

@@ -9,14 +9,13 @@ from typing import Any
 
 from tiercut.documents import check
 from tiercut.errors import InputError, nearest
+from tiercut.measure.manifest import Own
 from tiercut.scenario import Scenario
 
 SECTIONS = ("training", "plan", "model")
 """What a scheme may have of its own; fleet, data and events are the same for all."""
 EXAMPLE = "sfl:training.rate=3e-4"
 
-Own = Mapping[str, Any]
-"""What a scheme has of its own, by key, such as training.rate."""
 Overrides = Mapping[str, Own]
 """By scheme."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,16 @@ class Outcome:
     """A sentence for every run that did not get to its end."""
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A comparison that is trained, perhaps beside others."""
+
+    comparison: Comparison
+    folder: Path
+    manifest: Manifest
+    """What `check_comparison` gave."""
+
+
 def run_comparison(
     comparison: Comparison,
     folder: Path,
@@ -46,48 +56,70 @@ def run_comparison(
 ) -> Outcome:
     """Train every run that is not finished, from its start or its last checkpoint.
 
-    `manifest` is what `check_comparison` gave. A run that fails does not keep the others back.
+    A run that fails does not keep the others back.
     """
+    (outcome,) = run_comparisons(
+        [Part(comparison, folder, manifest)],
+        drop_checkpoints=drop_checkpoints,
+        watcher=watcher,
+        workers=workers,
+    )
+    return outcome
+
+
+def run_comparisons(
+    parts: Sequence[Part],
+    *,
+    drop_checkpoints: bool = False,
+    watcher: Watcher | None = None,
+    workers: Workers | None = None,
+) -> list[Outcome]:
+    """Several comparisons with different labels as if they were one, so that nobody waits."""
     told = watcher or Watcher()
-    write_text(manifest_path(folder), to_json(manifest.model_dump(mode="json")))
-    summary = write_summary(folder)
-    jobs = comparison.jobs
-    told.on_jobs(jobs)
+    of = {job: part for part in parts for job in part.comparison.jobs}
+    summaries = {}
+    for part in parts:
+        write_text(manifest_path(part.folder), to_json(part.manifest.model_dump(mode="json")))
+        summaries[part] = write_summary(part.folder)
+    told.on_jobs(list(of))
 
     def conclude(job: Job) -> None:
-        target = job_folder(folder, job)
+        target = job_folder(of[job].folder, job)
         told.on_finished(job, read_points(target.rounds)[job.rounds - 1].accuracy)
         if drop_checkpoints:
             _drop_checkpoints(target)
 
-    unfinished = [job for job in jobs if not _is_finished(job_folder(folder, job), job.rounds)]
-    for job in jobs:
+    unfinished = [
+        job
+        for job, part in of.items()
+        if not _is_finished(job_folder(part.folder, job), job.rounds)
+    ]
+    for job in of:
         if job not in unfinished:
             conclude(job)
     failures = {}
-    order = Order(comparison, folder, manifest.command)
-    with closing(_train_all(order, unfinished, told, workers or Alone())) as ends:
+    by_label = {part.comparison.label: part for part in parts}
+    with closing(_train_all(by_label, unfinished, told, workers or Alone())) as ends:
         for ended in ends:
-            summary = write_summary(folder)
+            part = of[ended.item]
+            summaries[part] = write_summary(part.folder)
             if ended.problem is None:
                 conclude(ended.item)
             else:
                 told.on_failed(ended.item, str(ended.problem))
                 failures[ended.item] = f"{ended.item}: {ended.problem}"
-    return Outcome(summary, tuple(failures[job] for job in jobs if job in failures))
+    return [
+        Outcome(summary, tuple(failures[job] for job in part.comparison.jobs if job in failures))
+        for part, summary in summaries.items()
+    ]
 
 
-@dataclass(frozen=True, eq=False)
-class Order:
-    """What is common to the runs of a comparison."""
-
-    comparison: Comparison
-    folder: Path
-    command: tuple[str, ...]
+Parts = Mapping[str, Part]
+"""By the label of their comparisons."""
 
 
 def _train_all(
-    order: Order, jobs: Sequence[Job], told: Watcher, workers: Workers
+    parts: Parts, jobs: Sequence[Job], told: Watcher, workers: Workers
 ) -> Generator[Ended[Job, None], None, None]:
     """The runs as they end; whoever watches hears of them meanwhile."""
     observers = {job: told.watch(job) for job in jobs}
@@ -95,18 +127,20 @@ def _train_all(
     def hear(job: Job, message: Message) -> None:
         message(observers[job])
 
-    return workers.do(train, order, jobs, hear=hear, on_lost=told.on_lost)
+    return workers.do(train, parts, jobs, hear=hear, on_lost=told.on_lost)
 
 
-def train(order: Order, job: Job, say: Callable[[Message], None]) -> None:
+def train(parts: Parts, job: Job, say: Callable[[Message], None]) -> None:
     """Train a run to its end, from where it stands."""
-    if not manifest_path(order.folder).exists():
+    part = parts[job.label]
+    if not manifest_path(part.folder).exists():
         raise InputError(
-            f"{gethostname()} does not see {order.folder}; the machines of a cluster must share"
+            f"{gethostname()} does not see {part.folder}; the machines of a cluster must share"
             f" the file system that the comparison is on"
         )
-    setting, target = order.comparison.setting(job), job_folder(order.folder, job)
-    run(setting, target.path, resume=True, command=order.command, observers=[Messenger(say)])
+    setting, target = part.comparison.setting(job), job_folder(part.folder, job)
+    command, observers = part.manifest.command, [Messenger(say)]
+    run(setting, target.path, resume=True, command=command, observers=observers)
 
 
 def _is_finished(target: RunFolder, rounds: int) -> bool:

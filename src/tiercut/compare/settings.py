@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tiercut.compare.override import Own, read_own
+from tiercut.compare.override import read_own
 from tiercut.errors import InputError
+from tiercut.measure.manifest import Own
+from tiercut.measure.tuning import Settings
 
 EXAMPLE = "'plan.cuts=[[3],[5]]' or 'sfl:training.rate=[1e-4,1e-3]'"
 
 Values = Mapping[str, Sequence[Any]]
 """What is tried of each key, such as training.rate."""
-Settings = Mapping[str, Own]
-"""Combinations, by a label that may be a folder's name."""
 
 
 def parse_tries(texts: Iterable[str], schemes: Iterable[str]) -> dict[str, Values]:

@@ -8,6 +8,8 @@
     targets   when an accuracy is reached, and which ones to look at
     gains     what one scheme saves over the others
     summary   summary.json
+    lessons   runs that plans can learn from
+    tuning    which of several settings suits each scheme best
 
 No wall-clock value enters: the same runs give the same summary, byte for byte. docs/comparing.md is
 the page for users.

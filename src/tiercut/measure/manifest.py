@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from pydantic import Field
 from tiercut.documents import Document, check, check_version, read_json
 from tiercut.errors import InputError
 from tiercut.scenario import Scenario
+
+Own = Mapping[str, Any]
+"""What a scheme has of its own, by key of the scenario, such as training.rate."""
 
 
 class Manifest(Document):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from tiercut.errors import InputError, nearest
 from tiercut.reproduce import (
-    bold,
     brisk,
     figure_2,
     figures_4_to_7,
     figures_8_and_9,
+    free,
     gains,
     gains_network,
     lean,
@@ -21,9 +21,9 @@ from tiercut.reproduce import (
     table_vi,
     tables,
 )
-from tiercut.reproduce.bold import BOLD
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.figures_4_to_7 import TUNED
+from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.results import Table
 from tiercut.reproduce.study import Study
@@ -36,7 +36,7 @@ STUDIES: dict[str, Study] = {
     **figures_4_to_7.STUDIES,
     **swift.STUDIES,
     **brisk.STUDIES,
-    **bold.STUDIES,
+    **free.STUDIES,
     **lean.STUDIES,
     **figures_8_and_9.STUDIES,
     **table_vi.STUDIES,
@@ -48,7 +48,7 @@ FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
     gains_network.NAME: gains_network.make,
 }
 """What is made from the folder of studies."""
-BEYOND = (TUNED, SWIFT, BRISK, BOLD, LEAN)
+BEYOND = (TUNED, SWIFT, BRISK, FREE, LEAN)
 """How versions of figures end that the paper does not have."""
 PARTS = ("figure-2", "table-vi")
 """Names that stand for a study of each of several models."""

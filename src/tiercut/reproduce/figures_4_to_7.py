@@ -1,13 +1,11 @@
 """Figures 4 to 7: all schemes train one model, accuracy against delay and against traffic.
 
 Here are two versions of each. As published, every scheme is what its paper says, with our best as a
-further contender; tuned, all schemes have the options of our best. swift.py, brisk.py, bold.py and
+further contender; tuned, all schemes have the options of our best. swift.py, brisk.py, free.py and
 lean.py have more.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from tiercut.cost import scheme_named
 from tiercut.measure.results import Results
@@ -15,7 +13,6 @@ from tiercut.models.profile import shipped_profile
 from tiercut.plan.problem import all_cuts
 from tiercut.reproduce.paper_curves import MOMENTS, TABLE_III, PrintedGain, PrintedMoment
 from tiercut.reproduce.paper_figures import TABLE_IV
-from tiercut.reproduce.rates import RATES
 from tiercut.reproduce.readings import accuracy_at, final_accuracy, named
 from tiercut.reproduce.results import Spread
 from tiercut.reproduce.savings import RIVALS, cost_to, reached_by_all, saving
@@ -27,6 +24,9 @@ MODELS = {4: "alexnet", 5: "vgg11", 6: "vgg19", 7: "resnet101"}
 DATA = {4: "MNIST", 5: "CIFAR-10", 6: "CIFAR-10", 7: "a CINIC-10 sample"}
 SEEDS = {"alexnet": 3, "vgg11": 3, "vgg19": 1, "resnet101": 1}
 TUNED = "-tuned"
+TUNED_NUMBERS = (4, 5, 6)
+RATES = {"alexnet": "rates-alexnet/best", "vgg11": "rates-vgg11/best"}
+"""Where a learning rate was found for every scheme; other models have their scenario's for all."""
 
 METHOD = (
     "The fastest rival is the fastest of SFL, Multihop SFL, LocSFL, DTFL as published, and DTFL"
@@ -91,33 +91,20 @@ def _published(number: int) -> Study:
 
 
 def same_for_all(number: int, version: str, file: str, method: tuple[str, ...]) -> Study:
-    """A version in which every scheme has the options of one scenario."""
+    """A version in which every scheme has the options of one scenario, and a rate of its own."""
     model = MODELS[number]
     what = f"{TITLES[model]} on {DATA[number]}"
     return Study(
         title=f"Figure {number}, {version}: {what}, same options for all",
         file=f"{file}-{model}",
         model=model,
-        contenders=tuple(
-            at_its_rate(one, model)
-            for one in (
-                *map(Contender, ("sfl", "multihop", "locsfl")),
-                *_dtfl(model),
-                Contender(AA),
-            )
-        ),
+        contenders=(*map(Contender, ("sfl", "multihop", "locsfl")), *_dtfl(model), Contender(AA)),
         judge=judge,
         targets=targets_of(model),
         seeds=SEEDS[model],
         method=(*ALIKE, *method, OWN_RATES if model in RATES else ONE_RATE, *METHOD),
+        tuning=RATES.get(model),
     )
-
-
-def at_its_rate(contender: Contender, model: str) -> Contender:
-    """The same with the learning rate that it was tuned to, where there is one."""
-    rate = RATES.get(model, {}).get(contender.name)
-    own = {} if rate is None else {"training.rate": rate}
-    return replace(contender, own={**contender.own, **own})
 
 
 def judge(results: Results, model: str) -> list[str]:
@@ -220,6 +207,6 @@ STUDIES = {
     **{f"figure-{number}": _published(number) for number in MODELS},
     **{
         f"figure-{number}{TUNED}": same_for_all(number, "tuned", "best", TUNED_METHOD)
-        for number in MODELS
+        for number in TUNED_NUMBERS
     },
 }

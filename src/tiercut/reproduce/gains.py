@@ -1,7 +1,7 @@
 """What our options reach at the accuracies of Table III: the least delay and the least traffic.
 
 Against rivals as published (Figures 4 to 7) and against rivals at their best (the tuned, swift,
-brisk, bold and lean versions of these figures).
+brisk, free and lean versions of these figures).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from pathlib import Path
 
 from tiercut.errors import InputError
 from tiercut.measure.results import Results
-from tiercut.reproduce.bold import BOLD
+from tiercut.reproduce import figures_4_to_7, free, lean, swift
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.figures_4_to_7 import AA, BEST, MODELS, TUNED, targets_of
+from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import TABLE_III, PrintedGain
 from tiercut.reproduce.results import Cell, Table
@@ -26,10 +27,10 @@ from tiercut.reproduce.trained import read_runs
 
 NAME = "gains"
 METHOD = (
-    "Made from the runs of Figures 4 to 7 and of their tuned, swift, brisk, bold and lean versions;"
+    "Made from the runs of Figures 4 to 7 and of their tuned, swift, brisk, free and lean versions;"
     " trains nothing.",
     "Of ours the one with the least delay, or the least traffic, at that accuracy is taken: AA"
-    " HSFL-ll, AA HSFL-ll with our options (best, swift, brisk, bold), or with the fewest bytes"
+    " HSFL-ll, AA HSFL-ll with our options (best, swift, brisk, free), or with the fewest bytes"
     " (lean).",
     "As published, the rivals are those of the figure; at their best, those of the other versions,"
     " with the same options as ours.",
@@ -58,13 +59,15 @@ class Kind:
 
 
 KINDS = {
-    "delay": Kind("delay", "delay", lambda paper: paper.delay, (TUNED, SWIFT)),
+    "delay": Kind("delay", "delay", lambda paper: paper.delay, (TUNED, SWIFT, FREE)),
     "traffic": Kind("traffic", "traffic", lambda paper: paper.overhead, (LEAN,)),
     "traffic of the fastest": Kind(
-        "traffic", "delay", lambda paper: paper.overhead, (TUNED, SWIFT)
+        "traffic", "delay", lambda paper: paper.overhead, (TUNED, SWIFT, FREE)
     ),
 }
-VERSIONS = (TUNED, SWIFT, BRISK, BOLD, LEAN)
+KNOWN = {*figures_4_to_7.STUDIES, *swift.STUDIES, *free.STUDIES, *lean.STUDIES}
+"""Not every version is there of every figure."""
+VERSIONS = (TUNED, SWIFT, BRISK, FREE, LEAN)
 NOBODY: tuple[Cell, Cell] = (None, None)
 """The gain over rivals at their best, and who they are, where none is there."""
 COLUMNS = (
@@ -225,9 +228,14 @@ def _needs(figure: _Figure, kinds: Iterable[str]) -> list[str]:
     return [
         f"{TITLES[figure.model]} is not compared in {' or '.join(those)} with rivals at their best:"
         f" that needs"
-        f" {' or '.join(f'`tiercut reproduce figure-{figure.number}{v}`' for v in versions)}."
+        f" {' or '.join(_commands(figure, versions))}."
         for versions, those in needing.items()
     ]
+
+
+def _commands(figure: _Figure, versions: Iterable[str]) -> list[str]:
+    names = [f"figure-{figure.number}{version}" for version in versions]
+    return [f"`tiercut reproduce {name}`" for name in names if name in KNOWN]
 
 
 def _unfinished(name: str, results: Results) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiercut.measure.results import Results
-from tiercut.reproduce.figures_4_to_7 import AA, DATA, MODELS, SEEDS, at_its_rate, targets_of
+from tiercut.reproduce.figures_4_to_7 import AA, DATA, MODELS, RATES, SEEDS, targets_of
 from tiercut.reproduce.readings import GIGABYTE
 from tiercut.reproduce.savings import cost_to
 from tiercut.reproduce.settings import TITLES
@@ -23,16 +23,16 @@ METHOD = (
 
 def _study(number: int) -> Study:
     model = MODELS[number]
-    contenders = (Contender(RIVAL, {"plan.solver": "locsfl-lean"}), Contender(AA))
     return Study(
         title=f"Figure {number}, lean: {TITLES[model]} on {DATA[number]}, the fewest bytes",
         file=f"lean-{model}",
         model=model,
-        contenders=tuple(at_its_rate(one, model) for one in contenders),
+        contenders=(Contender(RIVAL, {"plan.solver": "locsfl-lean"}), Contender(AA)),
         judge=judge,
         targets=targets_of(model),
         seeds=SEEDS[model],
         method=METHOD,
+        tuning=RATES.get(model),
     )
 
 

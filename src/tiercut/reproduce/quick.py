@@ -26,6 +26,7 @@ def quick_study(study: Study) -> Study:
         contenders=tuple(small for one in study.contenders if (small := _fitted(one)) is not None),
         method=("A small model on 8x8 digits, to see that everything works.", *study.method),
         fixed=None if study.fixed is None else "2,5,0.4",
+        tuning=None,
         seeds=1,
     )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tiercut.errors import InputError
+from tiercut.measure.manifest import Own
 from tiercut.measure.results import Results
 from tiercut.report.curves import Axis
 from tiercut.reproduce import contenders
@@ -58,6 +60,8 @@ class Study:
     """h, v and lambda of HSFL-ll."""
     best: str | None = None
     """The scenario that contenders at their best follow."""
+    tuning: str | None = None
+    """Where, beside the study, `tiercut tune` found what contenders have of their own."""
     axes: tuple[Axis, ...] = ("seconds", "bytes")
     """What accuracy is drawn against."""
 
@@ -66,10 +70,16 @@ class Study:
         """Lambda by contender, where it is given."""
         return {one.name: one.share for one in self.contenders if one.share is not None}
 
-    def overrides(self, scenarios: Path) -> dict[str, dict[str, Any]]:
-        """What differs for a contender alone, by name."""
+    def overrides(
+        self, scenarios: Path, tuned: Mapping[str, Own] = MappingProxyType({})
+    ) -> dict[str, dict[str, Any]]:
+        """What differs for a contender alone, by name; `tuned` is what was found for some."""
         own = {
-            one.name: {**(self._best_keys(scenarios) if one.best else {}), **one.own}
+            one.name: {
+                **(self._best_keys(scenarios) if one.best else {}),
+                **tuned.get(one.name, {}),
+                **one.own,
+            }
             for one in self.contenders
         }
         return {name: keys for name, keys in own.items() if keys}

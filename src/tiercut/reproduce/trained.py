@@ -102,6 +102,20 @@ def _quantities(study: Study, results: Results) -> dict[str, list[Cell]]:
             found[f"{unit} to {100 * target:g} %"] = [effort[unit] for effort in efforts]
     for quantity, read in DECISIONS.items():
         found[quantity] = [_decided(one, read) for one in everybody]
+    return {**found, **(_own(results) if study.tuning else {})}
+
+
+def _own(results: Results) -> dict[str, list[Cell]]:
+    """What was tuned for every contender, where they differ in it; plans show their cuts."""
+    manifest, found = results.manifest, {}
+    keys = dict.fromkeys(key for own in manifest.overrides.values() for key in own)
+    for section, name in (key.split(".") for key in keys):
+        if section == "training":
+            usual, key = getattr(manifest.scenario.training, name), f"{section}.{name}"
+            own = [manifest.overrides.get(one.name, {}) for one in results.contenders]
+            values = [keys.get(key, usual) for keys in own]
+            if len(set(values)) > 1:
+                found[name.replace("_", " ")] = values
     return found
 
 
