@@ -145,6 +145,23 @@ def test_numbers_are_written_as_everywhere_else(shown):
 # ----------------------------------------------------------------------------------- controls
 
 
+def test_targets_that_are_near_each_other_are_named_side_by_side(driver, copy, tmp_path):
+    def draw_near(summary):
+        (some, *_) = summary["schemes"].values()
+        highest = max(some["curve"]["accuracy"]["mean"])
+        summary["targets"] = [0.5 * highest, 0.99 * highest, highest]
+
+    change_json(copy / "summary.json", draw_near)
+    path = tmp_path / "near.html"
+    path.write_text(build_page(content_of(copy)))
+    open_page(driver, path, phone=True)
+    names = [each.rect for each in all_of(driver, "#curves .halo") if "target" in each.text]
+    far, *near = (each["x"] for each in names)
+    assert far == near[0] < near[1]
+    assert near[1] >= near[0] + names[1]["width"]
+    assert not scrolls_sideways(driver)
+
+
 def test_the_axis_can_be_switched(shown):
     def drawn():
         return one(shown, "#curves .line").get_attribute("d"), one(shown, "#curves").text

@@ -11,6 +11,7 @@ const MARKS = [
   "M-4.8 0-2.4-4.2H2.4L4.8 0 2.4 4.2H-2.4Z",
 ];
 const MOST_MARKS = 30;
+const LABEL = { width: 76, height: 14 };
 
 function mark(look, x, y, extra = "") {
   return shape("path", { class: `dot look-${look} ${extra}`, d: MARKS[look], transform: `translate(${x} ${y})` });
@@ -104,12 +105,15 @@ function curveAxes(state, frame) {
 
 function targetLines(frame) {
   const { box, y } = frame;
-  return VALUES.targets
-    .filter((target) => target > frame.bottom && target < frame.top)
-    .flatMap((target) => [
-      shape("line", { class: "target", x1: box.left, x2: box.right, y1: y(target), y2: y(target) }),
-      shape("text", { class: "muted halo", x: box.left + 6, y: y(target) - 5 }, `target ${showPercent(target, 0)}`),
-    ]);
+  const parts = [];
+  let last = { x: 0, y: Infinity };
+  for (const target of VALUES.targets.filter((one) => one > frame.bottom && one < frame.top)) {
+    const beside = last.y - y(target) < LABEL.height;
+    last = { x: beside ? last.x + LABEL.width : box.left + 6, y: y(target) };
+    parts.push(shape("line", { class: "target", x1: box.left, x2: box.right, y1: last.y, y2: last.y }));
+    parts.push(shape("text", { class: "muted halo", x: last.x, y: last.y - 5 }, `target ${showPercent(target, 0)}`));
+  }
+  return parts;
 }
 
 function curveOf(state, scheme, { x, y }) {
