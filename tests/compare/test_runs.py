@@ -225,9 +225,20 @@ def test_weights_that_cannot_be_read_do_not_count_as_finished(tmp_path):
     assert files(tmp_path, made, "rounds.jsonl") == before
 
 
+def test_of_a_run_nothing_but_its_rounds_may_be_kept(tmp_path):
+    made = comparison(("sfl",), (0,), rounds=1)
+    carry_out(made, tmp_path, keep="rounds")
+    left = {path.name for path in run_path(tmp_path, "sfl", 0).iterdir()}
+    assert left == {"manifest.json", "plan.json", "rounds.jsonl"}
+    before = run_path(tmp_path, "sfl", 0) / "rounds.jsonl"
+    stamp = before.stat().st_mtime_ns
+    assert carry_out(made, tmp_path, keep="rounds").failures == ()
+    assert before.stat().st_mtime_ns == stamp
+
+
 def test_checkpoints_can_be_dropped_and_more_rounds_start_again(tmp_path):
     made = comparison(("sfl",), (0,), rounds=1)
-    carry_out(made, tmp_path, drop_checkpoints=True)
+    carry_out(made, tmp_path, keep="weights")
     assert not list(tmp_path.rglob("round-*.safetensors"))
     assert carry_out(made, tmp_path).failures == ()
     longer = carry_out(comparison(("sfl",), (0,), rounds=2), tmp_path)

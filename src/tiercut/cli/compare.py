@@ -107,7 +107,7 @@ def compare(
             comparison,
             output,
             manifest,
-            drop_checkpoints=drop_checkpoints,
+            keep="weights" if drop_checkpoints else "states",
             watcher=watcher,
             workers=workers,
         )

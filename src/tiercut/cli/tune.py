@@ -150,7 +150,7 @@ def _train(tried: Mapping[str, Trial], output: Path, command: list[str], workers
         }
     parts = [Part(trial, output / label, manifests[label]) for label, trial in tried.items()]
     with watching_runs() as watcher:
-        run_comparisons(parts, drop_checkpoints=True, watcher=watcher, workers=workers)
+        run_comparisons(parts, keep="rounds", watcher=watcher, workers=workers)
 
 
 def parse_rates(text: str) -> tuple[float, ...]:

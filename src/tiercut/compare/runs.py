@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
-from typing import Any
+from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
@@ -20,10 +21,14 @@ from tiercut.documents import to_json, write_text
 from tiercut.errors import InputError
 from tiercut.measure.manifest import Manifest, manifest_path
 from tiercut.measure.points import read_points
+from tiercut.measure.results import has_rounds
 from tiercut.measure.summary import write_summary
 from tiercut.train.checkpoint import KEY, checkpoints
 from tiercut.train.folder import RunFolder
 from tiercut.train.loop import run
+
+Keep = Literal["states", "weights", "rounds"]
+"""What is left of a run that is finished: all of it, no states, or no weights either."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ def run_comparison(
     folder: Path,
     manifest: Manifest,
     *,
-    drop_checkpoints: bool = False,
+    keep: Keep = "states",
     watcher: Watcher | None = None,
     workers: Workers | None = None,
 ) -> Outcome:
@@ -60,7 +65,7 @@ def run_comparison(
     """
     (outcome,) = run_comparisons(
         [Part(comparison, folder, manifest)],
-        drop_checkpoints=drop_checkpoints,
+        keep=keep,
         watcher=watcher,
         workers=workers,
     )
@@ -70,7 +75,7 @@ def run_comparison(
 def run_comparisons(
     parts: Sequence[Part],
     *,
-    drop_checkpoints: bool = False,
+    keep: Keep = "states",
     watcher: Watcher | None = None,
     workers: Workers | None = None,
 ) -> list[Outcome]:
@@ -86,14 +91,9 @@ def run_comparisons(
     def conclude(job: Job) -> None:
         target = job_folder(of[job].folder, job)
         told.on_finished(job, read_points(target.rounds)[job.rounds - 1].accuracy)
-        if drop_checkpoints:
-            _drop_checkpoints(target)
+        _lighten(target, keep)
 
-    unfinished = [
-        job
-        for job, part in of.items()
-        if not _is_finished(job_folder(part.folder, job), job.rounds)
-    ]
+    unfinished = [job for job, part in of.items() if not _is_finished(part.folder, job, keep)]
     for job in of:
         if job not in unfinished:
             conclude(job)
@@ -143,16 +143,27 @@ def train(parts: Parts, job: Job, say: Callable[[Message], None]) -> None:
     run(setting, target.path, resume=True, command=command, observers=observers)
 
 
-def _is_finished(target: RunFolder, rounds: int) -> bool:
-    """Whether a run has its rounds and its weights; its states, which are large, stay unread."""
+def _is_finished(folder: Path, job: Job, keep: Keep) -> bool:
+    """Whether a run has its rounds, and its weights where they are kept."""
+    if not has_rounds(folder, job.scheme, job.seed, job.rounds):
+        return False
+    return keep == "rounds" or _trained_for(job_folder(folder, job)) >= job.rounds
+
+
+def _trained_for(target: RunFolder) -> int:
+    """The rounds of a run's weights; its states, which are large, stay unread."""
     try:
         with safe_open(target.model, "pt") as file:
-            about = json.loads((file.metadata() or {}).get(KEY, "{}"))
+            return int(json.loads((file.metadata() or {}).get(KEY, "{}")).get("round", 0))
     except (OSError, SafetensorError, ValueError):
-        return False
-    return about.get("round", 0) >= rounds and len(read_points(target.rounds)) >= rounds
+        return 0
 
 
-def _drop_checkpoints(target: RunFolder) -> None:
-    for path in checkpoints(target.checkpoints):
-        path.unlink()
+def _lighten(target: RunFolder, keep: Keep) -> None:
+    if keep != "states":
+        for path in checkpoints(target.checkpoints):
+            path.unlink()
+    if keep == "rounds":
+        shutil.rmtree(target.checkpoints, ignore_errors=True)
+        for path in (target.model, target.lock):
+            path.unlink(missing_ok=True)

@@ -71,6 +71,11 @@ def run_path(folder: Path, scheme: str, seed: int) -> Path:
     return folder / scheme / f"seed-{seed}"
 
 
+def has_rounds(folder: Path, scheme: str, seed: int, rounds: int) -> bool:
+    """Whether a run has so many; its weights are of no interest here, and may be gone."""
+    return len(read_points(run_path(folder, scheme, seed) / "rounds.jsonl")) >= rounds
+
+
 def read_results(folder: Path) -> Results:
     """All there is in the folder of a comparison."""
     manifest = read_manifest(folder)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ import torch
 
 from tiercut.cluster.workers import Workers
 from tiercut.compare.check import check_comparison
-from tiercut.compare.comparison import Comparison, Job, job_folder
+from tiercut.compare.comparison import Comparison, Job
 from tiercut.compare.runs import run_comparison
 from tiercut.compare.watcher import Watcher
 from tiercut.data.progress import Progress, silent
@@ -26,23 +25,17 @@ from tiercut.documents import to_json, write_text
 from tiercut.plan.problem import Problem, Wishes, all_cuts
 from tiercut.plan.solve import solve
 from tiercut.reproduce.decisions import wished_count
-from tiercut.reproduce.stand import Wanted, is_trained
+from tiercut.reproduce.stand import Wanted
 from tiercut.reproduce.trained import MACHINE
 from tiercut.train.setting import Setting
 
 
 @dataclass(frozen=True, eq=False)
 class Undertaking(Comparison):
-    """A comparison in which shares of aggregators may be given, and runs may be there already."""
+    """A comparison in which shares of aggregators may be given."""
 
     shares: Mapping[str, float] = field(default_factory=dict)
     """Lambda by scheme."""
-    there: frozenset[Job] = frozenset()
-
-    @property
-    def jobs(self) -> list[Job]:
-        """The runs that are not there."""
-        return [job for job in super().jobs if job not in self.there]
 
     def setting(self, job: Job, progress: Progress = silent) -> Setting:
         """What a run starts from."""
@@ -87,26 +80,10 @@ def train(
         whole, folder, targets=study.targets or None, command=command, progress=progress
     )
     write_text(folder / MACHINE, to_json(describe_machine(manifest.device)))
-    there = frozenset(job for job in whole.jobs if _is_trained(folder, job))
-    rest = replace(whole, there=there)
     outcome = run_comparison(
-        rest, folder, manifest, drop_checkpoints=True, watcher=watcher, workers=workers
+        whole, folder, manifest, keep="rounds", watcher=watcher, workers=workers
     )
-    for job in whole.jobs:
-        if _is_trained(folder, job):
-            _lighten(folder, job)
     return outcome.failures
-
-
-def _is_trained(folder: Path, job: Job) -> bool:
-    return is_trained(folder, job.scheme, job.seed, job.rounds)
-
-
-def _lighten(folder: Path, job: Job) -> None:
-    run = job_folder(folder, job)
-    shutil.rmtree(run.checkpoints, ignore_errors=True)
-    for path in (run.model, run.path / ".lock"):
-        path.unlink(missing_ok=True)
 
 
 def has_gpu() -> bool:

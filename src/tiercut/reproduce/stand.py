@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tiercut.measure.manifest import Manifest, manifest_path
-from tiercut.measure.points import read_points
-from tiercut.measure.results import read_results, run_path
+from tiercut.measure.results import has_rounds, read_results
 from tiercut.reproduce.study import Study
 from tiercut.scenario import Scenario
 
@@ -30,7 +29,7 @@ class Wanted:
             self.is_begun(folder)
             and self._is_of(read_results(folder).manifest)
             and all(
-                is_trained(folder, one.name, seed, self.scenario.training.rounds)
+                has_rounds(folder, one.name, seed, self.scenario.training.rounds)
                 for one in self.study.contenders
                 for seed in self.seeds
             )
@@ -51,8 +50,3 @@ class Wanted:
         }
         same = made.model_copy(update=free) == self.scenario
         return same and manifest.overrides == json.loads(json.dumps(self.overrides))
-
-
-def is_trained(folder: Path, scheme: str, seed: int, rounds: int) -> bool:
-    """Whether a run has its rounds; its weights are of no interest here, and may be gone."""
-    return len(read_points(run_path(folder, scheme, seed) / "rounds.jsonl")) >= rounds

@@ -73,6 +73,11 @@ class RunFolder:
         return self.path / "rounds.jsonl"
 
     @property
+    def lock(self) -> Path:
+        """Held by whoever trains it."""
+        return self.path / ".lock"
+
+    @property
     def checkpoints(self) -> Path:
         """Where the states are."""
         return self.path / "checkpoints"
@@ -114,7 +119,7 @@ class RunFolder:
         """Keep other processes from training here."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            with (self.path / ".lock").open("w") as file:
+            with self.lock.open("w") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # gone with the process
                 yield
         except BlockingIOError:
