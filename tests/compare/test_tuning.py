@@ -71,6 +71,7 @@ def test_time_and_bytes_are_those_of_the_first_round_that_has_the_accuracy(tmp_p
         (TIME, {1: (0.9, 7.0, 1.0), 2: (0.5, 6.0, 2.0), 3: (0.4, None, None)}, 2, []),
         (BYTES, {1: (0.9, 7.0, 1.0), 2: (0.5, 6.0, 2.0)}, 1, ["training.rate"]),
         (TIME, {1: (0.4, None, None)}, None, None),
+        (Aim(), {0: (0.9,), 1: (0.8,)}, 0, []),
     ],
 )
 def test_the_best_is_the_first_of_those_that_do_what_is_aimed_at(aim, tried, best, edge):

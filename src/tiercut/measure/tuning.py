@@ -74,10 +74,13 @@ class Found:
 
     @property
     def at_the_edge(self) -> Iterator[str]:
-        """The keys whose best value is the least or the greatest tried, so that more may help."""
+        """The keys whose best value is the least or the greatest tried, so that more may help.
+
+        Nothing is below zero in a scenario.
+        """
         for key, value in self.own.items():
             values = {each.own[key] for each in self.tried.values()} if _is_number(value) else ()
-            if len(values) > 1 and value in (min(values), max(values)):
+            if len(values) > 1 and value in (min(values), max(values)) and value != 0:
                 yield key
 
 
