@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.cli.test_compare import SCENARIO
+from tiercut.cli import app
+from tiercut.errors import InputError
 
 WORDS = ("--schemes", "sfl,aa-hsfl-ll", "--rounds", 2, "-o", "tuned")
 
@@ -45,10 +48,20 @@ def test_every_scheme_gets_the_setting_that_is_there_first(tiercut, scenario, tm
     assert "time to 5 % on examples kept back" in ran.stdout
 
 
-def test_a_target_that_nobody_reaches_is_told(refusal, scenario):
+def failing(*words):
+    """What is shown, and what is said in the end."""
+    result = CliRunner().invoke(app, [str(word) for word in ("tune", *words)])
+    assert type(result.exception) is InputError
+    return result.stdout, str(result.exception)
+
+
+def test_a_target_that_nobody_reaches_is_told(scenario, tmp_path):
     aim = ("--objective", "bytes-to-accuracy", "--target", 100, "--rates", "1e-4")
-    said = refusal("tune", scenario, *WORDS, *aim)
-    assert "sfl did not reach 100 % in any setting; lower --target, or give more --rounds" in said
+    shown, said = failing(scenario, *WORDS, *aim)
+    assert "not reached" in shown
+    assert said == "sfl did not reach 100 % in any setting; lower --target, or give more --rounds"
+    value = json.loads((tmp_path / "tuned" / "tuning.json").read_text())
+    assert value["schemes"]["sfl"]["best"] is None
 
 
 def test_it_goes_on_where_it_was_and_may_try_more(tiercut, scenario, as_json, tmp_path):
@@ -70,13 +83,13 @@ def test_processes_of_their_own_find_the_same(as_json, scenario, tmp_path):
     assert one == other
 
 
-def test_a_rate_at_which_training_diverges_is_not_taken(as_json, scenario, refusal):
+def test_a_rate_at_which_training_diverges_is_not_taken(as_json, scenario):
     words = ("tune", scenario, "--schemes", "sfl", "--rounds", 2, "-o", "tuned", "--rates")
     found = as_json(*words, "1e-2,1e30")["schemes"]["sfl"]
     assert found["tried"]["rate-1e+30"]["accuracy"] is None
     assert found["best"] == "rate-0.01"
-    words = ("tune", scenario, "--schemes", "sfl", "--rounds", 2, "-o", "none", "--rates", "1e30")
-    assert "sfl did not get to its end in any setting; try lower --rates" in refusal(*words)
+    words = (scenario, "--schemes", "sfl", "--rounds", 2, "-o", "none", "--rates", "1e30")
+    assert failing(*words)[1] == "sfl did not get to its end in any setting; try lower --rates"
 
 
 @pytest.mark.parametrize(

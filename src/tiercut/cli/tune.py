@@ -109,12 +109,12 @@ def tune(
     found = read_tuning(output, settings, aim)
     document = to_document(found, aim, command)
     write_text(output / FILE, to_json(document))
-    _refuse_hopeless(found, aim)
     if json:
         typer.echo(to_json(document), nl=False)
     else:
         show_tuning(found, list(tried), aim)
         typer.echo(f"everything is in {output}")
+    _refuse_hopeless(found, aim)
 
 
 def _aim(objective: str | None, target: float | None) -> Aim:

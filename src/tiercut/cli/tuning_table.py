@@ -30,13 +30,15 @@ def show_tuning(found: Mapping[str, Found], labels: Iterable[str], aim: Aim) -> 
         cells = [_cell(one.tried.get(label), aim, label == one.best) for one in found.values()]
         table.add_row(escape(label), *cells)
     Console().print(table)
+    tuned = {name: one for name, one in found.items() if one.best is not None}
     words = [
         f"--override {shlex.quote(f'{name}:{key}={json.dumps(value)}')}"
-        for name, one in found.items()
+        for name, one in tuned.items()
         for key, value in one.own.items()
     ]
-    typer.echo(f"compare with {' '.join(words)}")
-    for name, one in found.items():
+    if words:
+        typer.echo(f"compare with {' '.join(words)}")
+    for name, one in tuned.items():
         for key in one.at_the_edge:
             typer.echo(f"{name}: best at the lowest or the highest {key}; try values beyond")
 
