@@ -100,6 +100,7 @@ def test_a_rate_at_which_training_diverges_is_not_taken(as_json, scenario):
         (("--override", "sfl:training.rate=1"), "leave --override sfl:training.rate away"),
         (("--try", "plan.cuts=[[3],[9]]"), "cut layer 9 is outside 1 to 6"),
         (("--try", "plan.cuts=3"), "is no list of values to try"),
+        (("--rates", "1", "--try", "training.rate=[2]"), "both say what rates to try"),
         (("--target", 50), "--target goes with --objective"),
         (("--objective", "time"), "there is no objective 'time'"),
         (("--objective", "time-to-accuracy"), "--target is missing"),

@@ -132,6 +132,8 @@ def settings_of(rates: str | None, tries: list[str], schemes: Iterable[str]) -> 
     from tiercut.compare.settings import combinations, parse_tries
 
     values = parse_tries(tries, schemes)
+    if rates is not None and any(RATE in own for own in values.values()):
+        raise InputError(f"--rates and --try {RATE} both say what rates to try; leave one away")
     if rates is not None or not tries:
         each = USUAL_RATES if rates is None else parse_rates(rates)
         values = {name: {RATE: each, **own} for name, own in values.items()}
