@@ -46,7 +46,12 @@ def test_what_is_not_understood_is_refused(text, says):
 
 
 def test_a_wrong_key_or_value_is_named():
-    with pytest.raises(InputError, match=r"--override of sfl: unknown key training.rat \(did you"):
+    with pytest.raises(
+        InputError, match=r"what sfl has of its own: unknown key training.rat \(did you"
+    ):
         apply_overrides(scenario(), {"training.rat": 1}, "sfl")
-    with pytest.raises(InputError, match=r"--override of sfl: training.rate is -1; expected"):
+    with pytest.raises(InputError, match=r"what sfl has of its own: training.rate is -1; expected"):
         apply_overrides(scenario(), {"training.rate": -1}, "sfl")
+    for key in ("rate", "x.rate", "seed.rate"):
+        with pytest.raises(InputError, match=f"unknown key {key}; write it like training.rate"):
+            apply_overrides(scenario(), {key: 1}, "sfl")

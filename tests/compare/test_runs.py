@@ -169,7 +169,7 @@ def test_an_executor_that_does_not_fit_is_refused_before_anything_is_written(tmp
 
 def test_cuts_that_the_model_does_not_have_are_refused_before_anything_is_written(tmp_path):
     made = comparison(overrides={"aa-hsfl-ll": {"plan.cuts": [3, 40]}})
-    with pytest.raises(InputError, match="cut layer 40 is outside"):
+    with pytest.raises(InputError, match=r"^aa-hsfl-ll, seed 0: cut layer 40 is outside"):
         check_comparison(made, tmp_path)
 
 

@@ -59,6 +59,7 @@ def test_keys_of_different_sections_have_different_names():
     [
         ("plan.cuts", "write it like 'plan.cuts="),
         ("cuts=[[3]]", "write it like 'plan.cuts="),
+        ("training.rounds=[1, 2]", "rounds are the budget, which is the same for all"),
         ("plan.cuts=3", "is no list of values to try"),
         ("plan.cuts=[]", "is no list of values to try"),
         ("slf:plan.cuts=[[3]]", r"'slf', which is not compared \(did you mean 'sfl'\?\)"),

@@ -80,3 +80,10 @@ def test_the_best_is_the_first_of_those_that_do_what_is_aimed_at(aim, tried, bes
     if best is not None:
         assert found.own == {"training.rate": best}
         assert list(found.at_the_edge) == edge
+
+
+def test_words_and_numbers_may_be_tried_of_one_key():
+    each = {str(value): Tried({"x": value}, 0.5) for value in (4, "batch", 8)}
+    assert list(Found("x", each).at_the_edge) == ["x"]
+    del each["8"]
+    assert list(Found("x", each).at_the_edge) == []

@@ -84,7 +84,10 @@ def _refuse_fewer(comparison: Comparison, folder: Path) -> None:
 def _check_job(comparison: Comparison, folder: Path, job: Job, progress: Progress) -> Setting:
     """The setting of a run, if it can be executed here and is what the run was started from."""
     setting, run = comparison.setting(job, progress), job_folder(folder, job)
-    setting.planner.check(setting.fleet)
+    try:
+        setting.planner.check(setting.fleet)
+    except InputError as problem:
+        raise InputError(f"{job}: {problem}") from None
     engine = setting.scenario.engine
     if engine.name == "stacked":
         find_executor(engine.executor, setting.execution, setting.task)

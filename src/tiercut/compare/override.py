@@ -75,8 +75,10 @@ def apply_overrides(scenario: Scenario, own: Own, scheme: str) -> Scenario:
     """The scenario with a scheme's own keys in it, checked as a file's are."""
     if not own:
         return scenario
-    values = scenario.model_dump()
+    source, values = f"what {scheme} has of its own", scenario.model_dump()
     for key, value in own.items():
         section, _, name = key.partition(".")
+        if not isinstance(values.get(section), dict):
+            raise InputError(f"{source}: unknown key {key}; write it like training.rate")
         values[section][name] = value
-    return check(Scenario, values, f"--override of {scheme}")
+    return check(Scenario, values, source)

@@ -63,12 +63,8 @@ def run_comparison(
 
     A run that fails does not keep the others back.
     """
-    (outcome,) = run_comparisons(
-        [Part(comparison, folder, manifest)],
-        keep=keep,
-        watcher=watcher,
-        workers=workers,
-    )
+    part = Part(comparison, folder, manifest)
+    (outcome,) = run_comparisons([part], keep=keep, watcher=watcher, workers=workers)
     return outcome
 
 

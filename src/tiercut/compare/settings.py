@@ -14,6 +14,8 @@ from tiercut.measure.tuning import Settings
 
 EXAMPLE = "'plan.cuts=[[3],[5]]' or 'sfl:training.rate=[1e-4,1e-3]'"
 
+BUDGET = "training.rounds"
+
 Values = Mapping[str, Sequence[Any]]
 """What is tried of each key, such as training.rate."""
 
@@ -27,6 +29,10 @@ def parse_tries(texts: Iterable[str], schemes: Iterable[str]) -> dict[str, Value
         said = read_own("--try", text, known, EXAMPLE)
         if not isinstance(said.value, list) or not said.value:
             raise InputError(f"--try {text!r} is no list of values to try; write it like {EXAMPLE}")
+        if said.key == BUDGET:
+            raise InputError(
+                f"--try {text!r}: rounds are the budget, which is the same for all; give --rounds"
+            )
         target = general if said.scheme is None else own[said.scheme]
         target[said.key] = said.value
     return {name: {**general, **own[name]} for name in known}

@@ -79,8 +79,9 @@ class Found:
         Nothing is below zero in a scenario.
         """
         for key, value in self.own.items():
-            values = {each.own[key] for each in self.tried.values()} if _is_number(value) else ()
-            if len(values) > 1 and value in (min(values), max(values)) and value != 0:
+            tried = [each.own[key] for each in self.tried.values()]
+            numbers = set(filter(_is_number, tried)) if _is_number(value) else set()
+            if len(numbers) > 1 and value in (min(numbers), max(numbers)) and value != 0:
                 yield key
 
 

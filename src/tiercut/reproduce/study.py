@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from tiercut.errors import InputError
@@ -71,13 +70,13 @@ class Study:
         return {one.name: one.share for one in self.contenders if one.share is not None}
 
     def overrides(
-        self, scenarios: Path, tuned: Mapping[str, Own] = MappingProxyType({})
+        self, scenarios: Path, tuned: Mapping[str, Own] | None = None
     ) -> dict[str, dict[str, Any]]:
         """What differs for a contender alone, by name; `tuned` is what was found for some."""
         own = {
             one.name: {
                 **(self._best_keys(scenarios) if one.best else {}),
-                **tuned.get(one.name, {}),
+                **(tuned or {}).get(one.name, {}),
                 **one.own,
             }
             for one in self.contenders

@@ -106,16 +106,19 @@ def _quantities(study: Study, results: Results) -> dict[str, list[Cell]]:
 
 
 def _own(results: Results) -> dict[str, list[Cell]]:
-    """What was tuned for every contender, where they differ in it; plans show their cuts."""
+    """How contenders train, where tuning made them differ in it; their cuts are in the plans."""
     manifest, found = results.manifest, {}
     keys = dict.fromkeys(key for own in manifest.overrides.values() for key in own)
-    for section, name in (key.split(".") for key in keys):
-        if section == "training":
-            usual, key = getattr(manifest.scenario.training, name), f"{section}.{name}"
-            own = [manifest.overrides.get(one.name, {}) for one in results.contenders]
-            values = [keys.get(key, usual) for keys in own]
-            if len(set(values)) > 1:
-                found[name.replace("_", " ")] = values
+    for key in keys:
+        section, _, name = key.partition(".")
+        if section != "training":
+            continue
+        usual = getattr(manifest.scenario.training, name)
+        values = [
+            manifest.overrides.get(one.name, {}).get(key, usual) for one in results.contenders
+        ]
+        if len(set(values)) > 1:
+            found[name.replace("_", " ")] = values
     return found
 
 
