@@ -97,6 +97,27 @@ def test_the_kernels_share_among_several_cuts(family, monkeypatch):
     assert distance(fast.weights(), judge.weights()) < 1e-5
 
 
+@pytest.mark.no_cover
+@pytest.mark.parametrize("optimiser", OPTIMISERS[1:], ids=lambda o: o.kind)
+def test_the_kernels_leave_everybody_the_models_that_are_shared(optimiser, monkeypatch):
+    """In Triton's interpreter: within an epoch only a model's first client has all of it."""
+    pytest.importorskip("triton")
+    monkeypatch.setitem(PRECISIONS, "exact", Precision(torch.float32, kernels=True))
+    work = task("aa-hsfl-ll", "normed", (6, 5, 8), ("batch", "batch"), optimiser=optimiser)
+    # The first two share an aggregator, the server has one model for all.
+    where = Placement.three_tiers(1, 2, [0, 0, 2])
+    judge, fast = reference(work), Stacked(work, settings(precision="exact"), Folded)
+    for index in range(2):
+        expected, found = (engine.run_round(whole(work, index, where)) for engine in (judge, fast))
+    assert found.loss == pytest.approx(expected.loss, rel=1e-4)
+    assert distance(fast.weights(), judge.weights()) < 1e-4
+    stack, (_, aggregated, *served) = fast.stack, work.model.layer_names
+    for layers, rows in (([aggregated], 2), (served, 3)):
+        for key in stack.keys_of(layers):
+            for values in (stack.weights[key], *stack.moments.get(key, {}).values()):
+                assert (values[:rows] == values[0]).all()
+
+
 def test_shared_layers_of_several_cuts_are_one_model():
     """Weights, statistics and moments are alike in all rows that have a layer at the server."""
     work = task("dtfl", "normed", optimiser=OPTIMISERS[2], intervals=(None, "batch"))

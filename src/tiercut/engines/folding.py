@@ -123,6 +123,7 @@ class Course:
             self._step.run()
             for lane in self.lanes:
                 lane.tick()
+        self._step.settle()
 
 
 def _groups(buckets: Sequence[Bucket]) -> list[dict[str, Tensor]]:

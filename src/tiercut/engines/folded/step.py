@@ -7,7 +7,7 @@ gives every client exactly its own gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -130,6 +130,14 @@ class FoldedStep:
         update_fused(
             parameter, gradient, moments, divisor, shadow, moving, self.rate, self.optimiser, models
         )
+
+    def left_behind(self) -> Iterator[tuple[str, Tensor]]:
+        """What an update of shared models leaves to be handed on, by parameter."""
+        for runner, chain in zip(self._runners, self.chains, strict=True):
+            for name in runner.shadows:
+                yield name, chain.parameters[name]
+                for moment in self.optimiser.moments:
+                    yield name, chain.moments[moment][name]
 
     def count(self, moving: Callable[[str], Tensor]) -> None:
         """Count the step for every parameter, for the clients that moved in it."""

@@ -21,7 +21,10 @@ from tiercut.engines.folded.step import FoldedStep
 
 
 class Together:
-    """Fill the steps' buffers, then call `run`; `groups` are those of each step (see Sharing)."""
+    """Fill the steps' buffers and call `run`, batch after batch, and in the end `settle`.
+
+    `groups` are those of each step (see Sharing).
+    """
 
     def __init__(
         self, steps: Sequence[FoldedStep], groups: Sequence[Mapping[str, Tensor]] = ()
@@ -35,6 +38,13 @@ class Together:
             self._run()
         else:  # pragma: no cover (needs a GPU)
             self._graph.replay()
+
+    def settle(self) -> None:
+        """After the last of some batches: give every client the models that it shares."""
+        for n, step in enumerate(self._steps):
+            for name, values in step.left_behind():
+                if self._sharing.covers(n, name):
+                    self._sharing.models(n, name).hand_on(values)
 
     def capture(self) -> None:  # pragma: no cover (needs a GPU)
         """Record the work as one CUDA graph, to be replayed by every later call of `run`.

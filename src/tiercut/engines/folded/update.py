@@ -29,19 +29,26 @@ class Models:
         group: the number of each client's model, `[N]`.
         members: the clients, model by model, `[N]`.
         starts: where each model's are in `members`, and at last its end.
+        first: for each client the first of its model's, `[N]`.
 
     """
 
     group: Tensor
     members: Tensor
     starts: Tensor
+    first: Tensor
 
     @classmethod
     def of(cls, group: Tensor, count: int) -> Models:
         """`count` models, of which some may have no client here."""
         sizes = torch.bincount(group, minlength=count)
         starts = functional.pad(sizes.cumsum(0), (1, 0)).to(torch.int32)
-        return cls(group, group.argsort(stable=True).to(torch.int32), starts)
+        members = group.argsort(stable=True)
+        return cls(group, members.to(torch.int32), starts, members[starts[group].long()])
+
+    def hand_on(self, values: Tensor) -> None:
+        """Give all clients of a model what its first one has."""
+        values.copy_(values[self.first])
 
 
 def debias(steps: Tensor, dtype: torch.dtype) -> Tensor:
@@ -92,7 +99,9 @@ def update_fused(
 ) -> None:
     """Update with one kernel, which writes the shadow too; `gradient` lies in its order.
 
-    Where clients share `models`, there is a gradient for each of those instead of each client.
+    Where clients share `models`, there is a gradient for each of those instead of each client. All
+    have the shadow of their model then, which is all that a step reads; parameter and moments, each
+    twice its size, only the first client of a model has, until they are handed on.
     """
     from tiercut.engines.folded.kernels.update import update as kernel
 

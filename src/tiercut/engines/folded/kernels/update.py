@@ -38,7 +38,8 @@ def update(
     SGD, 1 with momentum, 2 for Adam, whose moments are divided by `debias`, [N, 2].
 
     Every client has a model, or if SHARED, the clients `members[starts[i]:starts[i + 1]]` have
-    model i: what the first of them has is read, and written to all of them.
+    model i: what the first of them has is read, and written to all of them. With a SHADOW, which is
+    what products read, only that is written to all; the rest is theirs when the first hands it on.
     """
     model = tl.program_id(1)
     begin = tl.load(starts_ptr + model) if SHARED else model
@@ -76,11 +77,12 @@ def update(
             for each in range(begin, end):
                 if SHARED:
                     start = tl.load(members_ptr + each).to(tl.int64) * (R * T)
-                tl.store(p_ptr + start + here, p, mask=kept)
-                if KIND > 0:
-                    tl.store(first_ptr + start + here, first, mask=kept)
-                if KIND == 2:
-                    tl.store(second_ptr + start + here, second, mask=kept)
+                if each == begin or not SHADOW:
+                    tl.store(p_ptr + start + here, p, mask=kept)
+                    if KIND > 0:
+                        tl.store(first_ptr + start + here, first, mask=kept)
+                    if KIND == 2:
+                        tl.store(second_ptr + start + here, second, mask=kept)
                 if SHADOW:
                     rounded = p.to(shadow_ptr.dtype.element_ty)
                     tl.store(shadow_ptr + start + there, rounded, mask=kept)
