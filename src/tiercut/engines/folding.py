@@ -17,6 +17,7 @@ from tiercut.engines.chains import HEAD
 from tiercut.engines.executor import Bucket, Settings
 from tiercut.engines.feed import Feed
 from tiercut.engines.folded import Chain, Clock, FoldedStep, Together, Travel, fold
+from tiercut.engines.folded.precision import PRECISIONS
 from tiercut.engines.stack import COUNT
 from tiercut.scenario import Wire
 
@@ -66,7 +67,7 @@ class Lane:
         stack, chains = bucket.stack, bucket.chains
         # Training in bf16 computes nothing that a bf16 wire could not carry.
         wire: Wire = "fp32" if stack.task.wire == precision else stack.task.wire
-        front = _front(bucket, wire)
+        front = _front(bucket, wire, kernels=PRECISIONS[precision].kernels)
         layers = len(front)
         if chains.head is not None:
             front[f"{HEAD}{bucket.cut}"] = chains.head
@@ -141,7 +142,7 @@ def _groups(buckets: Sequence[Bucket]) -> list[dict[str, Tensor]]:
     return groups
 
 
-def _front(bucket: Bucket, wire: Wire) -> OrderedDict[str, nn.Module]:
+def _front(bucket: Bucket, wire: Wire, *, kernels: bool) -> OrderedDict[str, nn.Module]:
     """The front's layers, and between them what travels; at the end of two chains the tap does."""
     layers = OrderedDict[str, nn.Module]()
     for number, (name, layer) in enumerate(bucket.chains.front.named_children(), start=1):
@@ -150,7 +151,7 @@ def _front(bucket: Bucket, wire: Wire) -> OrderedDict[str, nn.Module]:
         is_tap = number == bucket.cut and bucket.chains.back is not None
         if wire != "fp32" and any(sending) and not is_tap:
             rows = torch.tensor(sending, device=bucket.stack.device)
-            layers[f"{name}_sent"] = Travel(wire, rows)
+            layers[f"{name}_sent"] = Travel(wire, rows, kernels=kernels)
     return layers
 
 

@@ -103,7 +103,9 @@ class FoldedStep:
         for name, gradient in gradients.items():
             order = runner.packed(name, gradient) if name in runner.shadows else gradient
             gradients[name] = order.contiguous()
-        return gradients, values if tap is None else arrived(tap.detach(), self._wire)
+        if tap is None:
+            return gradients, values
+        return gradients, arrived(tap.detach(), self._wire, kernels=self.precision.kernels)
 
     def update(
         self,
