@@ -48,6 +48,26 @@ def test_every_scheme_gets_the_setting_that_is_there_first(tiercut, scenario, tm
     assert "time to 5 % on examples kept back" in ran.stdout
 
 
+def points_in(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_run_is_over_once_it_is_there(as_json, scenario, tmp_path):
+    words = ("tune", scenario, "--schemes", "sfl", "--rounds", 3, "-o", "tuned", "--rates", "1e-3")
+    aim = ("--objective", "time-to-accuracy", "--target")
+    path = tmp_path / "tuned" / "rate-0.001" / "sfl" / "seed-0" / "rounds.jsonl"
+    tried = as_json(*words, *aim, 2)["schemes"]["sfl"]["tried"]["rate-0.001"]
+    points = points_in(path)
+    assert points[-1]["accuracy"] >= 0.02 > max([0.0, *(p["accuracy"] for p in points[:-1])])
+    assert tried["seconds"] == points[-1]["seconds"]
+    before = path.stat().st_mtime_ns
+    assert as_json(*words, *aim, 1)["schemes"]["sfl"]["tried"]["rate-0.001"]["seconds"]
+    assert path.stat().st_mtime_ns == before
+    # What is not asked to be anywhere has all its rounds.
+    assert as_json(*words)["schemes"]["sfl"]["best"] == "rate-0.001"
+    assert len(points_in(path)) == 3
+
+
 def failing(*words):
     """What is shown, and what is said in the end."""
     result = CliRunner().invoke(app, [str(word) for word in ("tune", *words)])

@@ -97,7 +97,7 @@ class Killer(Watcher):
     def on_lost(self, job, message):
         self.lost.append((job.scheme, message))
 
-    def on_finished(self, job, accuracy):
+    def on_finished(self, job, last):
         self.heard.append((job.scheme, "finished"))
 
     def on_failed(self, job, message):

@@ -21,7 +21,7 @@ class Ear(Watcher):
     def __init__(self, folder=None):
         self.heard, self.folder, self.seen = [], folder, []
 
-    def on_finished(self, job, accuracy):
+    def on_finished(self, job, last):
         self.heard.append(("finished", str(job)))
         if self.folder:
             self.seen.append(json.loads((self.folder / "summary.json").read_text())["schemes"])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tiercut.compare.comparison import Job
+    from tiercut.measure.points import Point
     from tiercut.plan.replan import Replanned
     from tiercut.train.record import Record
 
@@ -44,7 +45,7 @@ class Row:
     def seconds_left(self, usual: float | None) -> float | None:
         """What the rest takes, if its rounds take as long as the others, or as usual."""
         each = usual if self.round_seconds is None else self.round_seconds
-        left = 0 if self.state == "failed" else self.job.rounds - self.done
+        left = 0 if self.state in ("failed", "finished") else self.job.rounds - self.done
         return None if each is None else each * left
 
 
@@ -86,11 +87,11 @@ class Board(Watcher):
         self.change(job, state="retried")
         self.say(f"{job}: {message}")
 
-    def on_finished(self, job: Job, accuracy: float) -> None:
+    def on_finished(self, job: Job, last: Point) -> None:
         """See Watcher."""
-        row = self.change(job, state="finished", done=job.rounds, accuracy=accuracy)
+        row = self.change(job, state="finished", done=last.round, accuracy=last.accuracy)
         if row.round_seconds is None:  # nobody has heard of it yet
-            self.say(f"{job}: finished before, accuracy {accuracy:.2%}")
+            self.say(f"{job}: finished before, accuracy {last.accuracy:.2%}")
 
     def on_failed(self, job: Job, message: str) -> None:
         """See Watcher."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,6 +100,7 @@ def tune(
         scenario, schemes, seeds, own, fixed, data_dir, place, rounds=rounds, engine=engine
     )
     settings = settings_of(rates, tries or [], wanted.schemes)
+    wanted = replace(wanted, until=aim.target)  # then it is known what that takes
     tried, command = trials(wanted, settings), ["tiercut", *sys.argv[1:]]
     with (
         saying_how_to_go_on(),

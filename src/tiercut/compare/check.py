@@ -57,6 +57,7 @@ def check_comparison(
         overrides={scheme: dict(own) for scheme, own in comparison.overrides.items()},
         fixed=comparison.fixed,
         targets=None if targets is None else tuple(targets),
+        until=comparison.until,
     )
     del setting  # it holds the data, and only one of them has to fit into memory
     for job in others:

@@ -57,6 +57,8 @@ class Comparison:
     fixed: str | None = None
     """For HSFL-ll: "3,8,20%", or "aa"."""
     data_dir: Path | None = None
+    until: float | None = None
+    """The accuracy with which a run is over before it has all its rounds."""
     label: str = ""
     """What tells its runs from those of another comparison that is trained beside it."""
 

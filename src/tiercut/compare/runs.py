@@ -21,7 +21,7 @@ from tiercut.documents import to_json, write_text
 from tiercut.errors import InputError
 from tiercut.measure.manifest import Manifest, manifest_path
 from tiercut.measure.points import read_points
-from tiercut.measure.results import has_rounds
+from tiercut.measure.results import is_over
 from tiercut.measure.summary import write_summary
 from tiercut.train.checkpoint import KEY, checkpoints
 from tiercut.train.folder import RunFolder
@@ -86,10 +86,10 @@ def run_comparisons(
 
     def conclude(job: Job) -> None:
         target = job_folder(of[job].folder, job)
-        told.on_finished(job, read_points(target.rounds)[job.rounds - 1].accuracy)
+        told.on_finished(job, read_points(target.rounds)[: job.rounds][-1])
         _lighten(target, keep)
 
-    unfinished = [job for job, part in of.items() if not _is_finished(part.folder, job, keep)]
+    unfinished = [job for job, part in of.items() if not _is_finished(part, job, keep)]
     for job in of:
         if job not in unfinished:
             conclude(job)
@@ -136,14 +136,17 @@ def train(parts: Parts, job: Job, say: Callable[[Message], None]) -> None:
         )
     setting, target = part.comparison.setting(job), job_folder(part.folder, job)
     command, observers = part.manifest.command, [Messenger(say)]
-    run(setting, target.path, resume=True, command=command, observers=observers)
+    until = part.comparison.until
+    run(setting, target.path, resume=True, command=command, observers=observers, until=until)
 
 
-def _is_finished(folder: Path, job: Job, keep: Keep) -> bool:
-    """Whether a run has its rounds, and its weights where they are kept."""
-    if not has_rounds(folder, job.scheme, job.seed, job.rounds):
+def _is_finished(part: Part, job: Job, keep: Keep) -> bool:
+    """Whether a run is over, and has its weights where they are kept."""
+    points = read_points(job_folder(part.folder, job).rounds)
+    if not is_over(points, job.rounds, part.comparison.until):
         return False
-    return keep == "rounds" or _trained_for(job_folder(folder, job)) >= job.rounds
+    wanted = min(len(points), job.rounds)
+    return keep == "rounds" or _trained_for(job_folder(part.folder, job)) >= wanted
 
 
 def _trained_for(target: RunFolder) -> int:

@@ -74,5 +74,6 @@ def _trial(comparison: Comparison, label: str, settings: Mapping[str, Settings])
         {name: {**comparison.overrides.get(name, {}), **keys} for name, keys in own.items()},
         comparison.fixed,
         comparison.data_dir,
+        comparison.until,
         label,
     )

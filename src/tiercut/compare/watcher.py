@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiercut.compare.comparison import Job
+from tiercut.measure.points import Point
 from tiercut.train.observer import Observer
 
 
@@ -21,8 +22,8 @@ class Watcher:
     def on_lost(self, job: Job, message: str) -> None:
         """A run's worker was lost; another goes on from its last checkpoint."""
 
-    def on_finished(self, job: Job, accuracy: float) -> None:
-        """A run has all its rounds, now or from before; this is how accurate it is."""
+    def on_finished(self, job: Job, last: Point) -> None:
+        """A run is over, now or from before; this is its last round."""
 
     def on_failed(self, job: Job, message: str) -> None:
         """A run stopped before its end; the others go on."""

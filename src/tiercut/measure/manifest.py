@@ -39,6 +39,9 @@ class Manifest(Document):
     targets: tuple[float, ...] | None = Field(default=None, strict=False)
     """Accuracies that were asked for; None where they follow from the results."""
 
+    until: float | None = None
+    """The accuracy with which a run is over before it has all its rounds."""
+
     def rounds_of(self, scheme: str) -> int:
         """How many rounds a scheme is to train."""
         own = self.overrides.get(scheme, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,8 @@ class Contender:
     rounds: int
     """How many each run is to have."""
     runs: tuple[Run, ...]
+    until: float | None = None
+    """The accuracy with which a run is over before it has all its rounds."""
 
     @property
     def begun(self) -> tuple[Run, ...]:
@@ -38,13 +41,15 @@ class Contender:
     @property
     def counted(self) -> tuple[Run, ...]:
         """The runs that means are taken over: the finished ones, or all while there is none."""
-        finished = tuple(run for run in self.runs if len(run.points) == self.rounds)
-        return finished or self.begun
+        return tuple(filter(self._is_over, self.runs)) or self.begun
 
     @property
     def is_complete(self) -> bool:
-        """Whether every run has all its rounds."""
-        return all(len(run.points) == self.rounds for run in self.runs)
+        """Whether every run is over."""
+        return all(map(self._is_over, self.runs))
+
+    def _is_over(self, run: Run) -> bool:
+        return is_over(run.points, self.rounds, self.until)
 
     @property
     def curves(self) -> tuple[tuple[Point, ...], ...]:
@@ -71,6 +76,13 @@ def run_path(folder: Path, scheme: str, seed: int) -> Path:
     return folder / scheme / f"seed-{seed}"
 
 
+def is_over(points: Sequence[Point], rounds: int, until: float | None) -> bool:
+    """Whether a run has all its rounds, or was the first time as accurate as it was to be."""
+    return len(points) >= rounds or (
+        until is not None and any(point.accuracy >= until for point in points)
+    )
+
+
 def has_rounds(folder: Path, scheme: str, seed: int, rounds: int) -> bool:
     """Whether a run has so many; its weights are of no interest here, and may be gone."""
     return len(read_points(run_path(folder, scheme, seed) / "rounds.jsonl")) >= rounds
@@ -85,7 +97,7 @@ def read_results(folder: Path) -> Results:
 def _contender(folder: Path, manifest: Manifest, name: str) -> Contender:
     rounds = manifest.rounds_of(name)
     runs = tuple(_run(run_path(folder, name, seed), seed, rounds) for seed in manifest.seeds)
-    return Contender(name, manifest.titles[name], rounds, runs)
+    return Contender(name, manifest.titles[name], rounds, runs, manifest.until)
 
 
 def _run(path: Path, seed: int, rounds: int) -> Run:

@@ -57,10 +57,12 @@ def run(
     command: Sequence[str] = (),
     observers: Sequence[Observer] = (),
     live: Live | None = None,
+    until: float | None = None,
 ) -> Summary:
     """Train all rounds that the setting asks for, or the rest of them, into a folder.
 
-    By an engine that simulates, or by real devices where `live` is given.
+    By an engine that simulates, or by real devices where `live` is given. A run ends early with the
+    first round that has an accuracy of `until`.
     """
     told, folder = Everybody(tuple(observers)), RunFolder(path)
     stand = find_stand(
@@ -77,16 +79,18 @@ def run(
         start = Start(path, stand.done, rounds, setting.task.epochs, stand.manifest, stand.records)
         try:
             told.on_start(start)
+            records = list(stand.records)
             with Journal(folder.rounds) as journal:
-                new = [
-                    training.run_round(number, folder, journal, told)
-                    for number in range(stand.done + 1, rounds + 1)
-                ]
-            records = (*stand.records, *new)
+                while len(records) < rounds and not _is_there(records, until):
+                    records.append(training.run_round(len(records) + 1, folder, journal, told))
             training.write_model(folder, len(records))
         finally:
             told.on_end()
-    return _summarise(folder, records, len(new))
+    return _summarise(folder, records, len(records) - stand.done)
+
+
+def _is_there(records: Sequence[Record], until: float | None) -> bool:
+    return until is not None and any(record.accuracy >= until for record in records)
 
 
 def _summarise(folder: RunFolder, records: Sequence[Record], new: int) -> Summary:
