@@ -58,6 +58,7 @@ class Together:
             with torch.cuda.stream(side):
                 self._run()
             torch.cuda.current_stream().wait_stream(side)
+            torch.cuda.empty_cache()  # a graph has memory of its own, and cannot use this
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):
                 self._run()
