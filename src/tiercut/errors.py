@@ -3,7 +3,8 @@
     TiercutError            1   something went wrong that we can explain
     ├── InputError          3   a file, a value or an option is not what it must be
     ├── InfeasibleError     4   the input is fine, and no plan satisfies it
-    └── MissingError        5   something needed is not installed or not on this machine
+    ├── MissingError        5   something needed is not installed or not on this machine
+    └── RoomError           6   a GPU has too little memory for it, at least now
 
 Code 2 is the command line's own (unknown option), 130 is Ctrl-C, and 70 is a bug in tiercut.
 Messages are whole sentences: what was found, what was expected, and what to do about it.
@@ -38,6 +39,12 @@ class MissingError(TiercutError):
     """Something needed is not installed or not on this machine."""
 
     exit_code = 5
+
+
+class RoomError(TiercutError):
+    """A GPU has too little memory for it, at least while others use it too."""
+
+    exit_code = 6
 
 
 BUG_EXIT_CODE = 70

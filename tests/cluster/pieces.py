@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tiercut.cluster.connect import connected
 from tiercut.cluster.spread import Spread
-from tiercut.errors import InputError
+from tiercut.errors import InputError, RoomError
 
 TOOLS = {"factor": 3}
 
@@ -47,6 +47,16 @@ def wait_once(common, item, say):
     say(os.getpid())
     if is_first:
         time.sleep(1000)
+    return item
+
+
+def crowd(common, item, say):
+    """Has no room the first time; 2 has none at all."""
+    begun = common.folder / str(item)
+    is_first = not begun.exists()
+    begun.touch()
+    if is_first or item == 2:
+        raise RoomError(f"no room for {item}")
     return item
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.contract import Contract
 from tests.cluster.notes import Notes, do, is_alive, kill
-from tests.cluster.pieces import TOOLS, break_off, multiply, stumble, wait
+from tests.cluster.pieces import TOOLS, Once, break_off, crowd, multiply, stumble, wait
 from tests.compare.instances import carry_out, comparison
 from tiercut.cluster.beside import ATTEMPTS, Beside
 from tiercut.measure.manifest import manifest_path
@@ -41,6 +41,13 @@ def test_a_bug_tells_where_it_was():
     with pytest.raises(ZeroDivisionError) as bug:
         list(do(TWO, stumble, None, [2], Notes()))
     assert "in stumble" in bug.value.__notes__[0]
+
+
+def test_who_has_no_room_is_begun_again_after_the_others(tmp_path):
+    notes = Notes()
+    ends = list(do(Beside(1), crowd, Once(tmp_path), [1, 2], notes))
+    assert [(end.item, end.value) for end in ends] == [(1, 1), (2, None)]
+    assert "no room for 2, 2 times; where memory is too small for so many" in str(ends[1].problem)
 
 
 def test_whoever_is_killed_in_the_middle_of_a_message_is_lost():

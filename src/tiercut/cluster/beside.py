@@ -31,6 +31,7 @@ from tiercut.cluster.workers import (
     carry_out,
     claim_nothing,
 )
+from tiercut.errors import RoomError
 
 ATTEMPTS = 2
 """How often a piece of work is begun: what is killed twice has no room here."""
@@ -116,6 +117,8 @@ def serve(pipe: Connection, work: Work[Common, Item, Result], common: Common, it
     Thread(target=_end_with_parent, daemon=True).start()
     try:
         end: Any = attempt(work, common, item, pipe.send)
+        if isinstance(end.problem, RoomError):  # there may be room once another is over
+            end = Loss(str(end.problem))
     except Exception as bug:
         bug.add_note(f"in a process of its own:\n{traceback.format_exc()}")
         end = Bug(bug)

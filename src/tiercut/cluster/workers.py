@@ -111,7 +111,7 @@ def carry_out(
             elif losses[item] + 1 < terms.attempts:
                 losses[item] += 1
                 on_lost(item, f"{said.reason}; it is begun again")
-                waiting.appendleft(item)
+                waiting.append(item)  # after the others, which may be what it has no room beside
             else:
                 why = f"{said.reason}, {terms.attempts} times; {terms.remedy}"
                 yield Ended(item, problem=TiercutError(why))

@@ -25,6 +25,7 @@ from tiercut.train.journal import Journal, read_records
 from tiercut.train.live import Live, compare_real
 from tiercut.train.observer import Everybody, Observer, Start
 from tiercut.train.record import Record
+from tiercut.train.room import enough_memory
 from tiercut.train.setting import Setting
 
 
@@ -48,6 +49,7 @@ class Summary:
         return {"version": 1, **vars(self), "folder": str(self.folder)}
 
 
+@enough_memory()
 def run(
     setting: Setting,
     path: Path,
