@@ -119,7 +119,7 @@ def test_brisk_is_swift_with_shorter_rounds():
     ("number", "other", "more"),
     [
         (5, "best-vgg11", {"training.epochs": 1, "training.rounds": 36, "training.wire": "int8"}),
-        (7, "brisk-resnet101", {}),
+        (7, "brisk-resnet101", {"training.rounds": 48}),
     ],
 )
 def test_free_starts_rounds_ahead_and_every_contender_is_tuned(number, other, more):

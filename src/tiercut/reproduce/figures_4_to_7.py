@@ -129,6 +129,8 @@ def _found(results: Results, name: str, target: float) -> str | None:
     if name not in results.manifest.schemes:
         return None
     title, saved = results.manifest.titles[name], saving(results, name, target)
+    if _end(results, name) is None:
+        return f"{title} has not begun"
     if saved is not None:
         return (
             f"{title} takes {less_or_more(saved.delay)} time and {less_or_more(saved.overhead)}"

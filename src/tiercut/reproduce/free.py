@@ -19,9 +19,9 @@ ALIKE = (
     " where the paper has two at least.",
 )
 OWN_SETTINGS = (
-    "Every scheme has a setting of its own, a cut and a learning rate or a momentum from round to"
-    " round: the one that was the first at an accuracy, of as many for all, measured on training"
-    " examples that were kept back (`tiercut tune`)."
+    "Every scheme has a setting of its own, a cut and a learning rate, a momentum from round to"
+    " round or a head: the one that was the first at an accuracy, of as many for all, measured on"
+    " training examples that were kept back (`tiercut tune`)."
 )
 
 

@@ -118,8 +118,13 @@ def _own(results: Results) -> dict[str, list[Cell]]:
             manifest.overrides.get(one.name, {}).get(key, usual) for one in results.contenders
         ]
         if len(set(values)) > 1:
-            found[name.replace("_", " ")] = values
+            found[name.replace("_", " ")] = list(map(_as_written, values))
     return found
+
+
+def _as_written(value: Any) -> Cell:
+    """What was chosen, in words: two digits after the point would make a learning rate 0."""
+    return f"{value:g}" if isinstance(value, float) else value
 
 
 def _decided(contender: Contender, read: Callable[[Decision], float | str | None]) -> Cell:
