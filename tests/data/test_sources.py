@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.instances import write_mnist
-from tiercut.data import load
+from tiercut.data import load, remembering
 from tiercut.data.sources import BUILT_IN, STORED, data_folder
 from tiercut.errors import InputError, MissingError
 from tiercut.scenario import DataSection
@@ -56,3 +56,12 @@ def test_reading_and_dealing_leave_torch_out():
     script = "import sys, tiercut.data, tiercut.data.download; print('torch' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
+
+
+def test_what_was_read_last_is_at_hand():
+    read = remembering()
+    small, large = (DataSection(name=f"synthetic:1x4x4:2:{count}") for count in (10, 20))
+    first = read(small, None)
+    assert read(small.model_copy(), None) is first
+    assert len(read(large, None).train.labels) == 20
+    assert read(small, None) is not first  # one at a time

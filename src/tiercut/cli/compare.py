@@ -81,6 +81,7 @@ def compare(
     from tiercut.cli.results_tables import show_summary
     from tiercut.compare.check import check_comparison
     from tiercut.compare.runs import run_comparison
+    from tiercut.data import remembering
     from tiercut.documents import to_json
 
     place = Place(on, ray_address, at_once)
@@ -95,7 +96,7 @@ def compare(
             output,
             targets=parse_targets(targets),
             command=["tiercut", *sys.argv[1:]],
-            progress=count,
+            load=remembering(count),
         )
     with (
         saying_how_to_go_on(),

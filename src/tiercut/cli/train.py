@@ -78,6 +78,7 @@ def train(
 ) -> None:
     """Train round by round; the clock is virtual, and says what the fleet would need."""
     from tiercut.cli.training_progress import watching_rounds
+    from tiercut.data import load
     from tiercut.documents import to_json
     from tiercut.plan.plan import read_plan
     from tiercut.scenario import read_scenario
@@ -111,9 +112,8 @@ def train(
     folder = output or default_folder(wanted, find_method(wanted, scheme, planned)[0])
     RunFolder(folder).refuse_second(resume=resume, overwrite=overwrite)  # before data is read
     with counting("reading images") as count:
-        setting = build_setting(
-            wanted, scheme=scheme, plan=planned, data_dir=data_dir, progress=count
-        )
+        read = partial(load, progress=count)
+        setting = build_setting(wanted, scheme=scheme, plan=planned, data_dir=data_dir, load=read)
     with (
         watching_rounds() as progress,
         saying_how_to_go_on(folder),

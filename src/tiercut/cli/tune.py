@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tiercut.cluster.workers import Workers
+    from tiercut.compare.runs import Part
     from tiercut.compare.tuning import Trial
     from tiercut.measure.tuning import Aim, Found, Settings
 
@@ -144,17 +145,27 @@ def settings_of(rates: str | None, tries: list[str], schemes: Iterable[str]) -> 
 
 def _train(tried: Mapping[str, Trial], output: Path, command: list[str], workers: Workers) -> None:
     from tiercut.cli.comparison_progress import watching_runs
-    from tiercut.compare.check import check_comparison
-    from tiercut.compare.runs import Part, run_comparisons
+    from tiercut.compare.runs import run_comparisons
 
-    with counting("reading images") as count:
-        manifests = {
-            label: check_comparison(trial, output / label, command=command, progress=count)
-            for label, trial in tried.items()
-        }
-    parts = [Part(trial, output / label, manifests[label]) for label, trial in tried.items()]
+    parts = _check(tried, output, command)
     with watching_runs() as watcher:
         run_comparisons(parts, keep="rounds", watcher=watcher, workers=workers)
+
+
+def _check(tried: Mapping[str, Trial], output: Path, command: list[str]) -> list[Part]:
+    """What is to be trained, if all of it can be; the data are read once for all settings."""
+    from tiercut.compare.check import check_comparison
+    from tiercut.compare.runs import Part
+    from tiercut.data import remembering
+
+    parts = []
+    with counting("reading images") as count:
+        load = remembering(count)
+        for label, trial in tried.items():
+            folder = output / label
+            manifest = check_comparison(trial, folder, command=command, load=load)
+            parts.append(Part(trial, folder, manifest))
+    return parts
 
 
 def parse_rates(text: str) -> tuple[float, ...]:

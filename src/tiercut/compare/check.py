@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 
 from tiercut import __version__
 from tiercut.compare.comparison import Comparison, Job, job_folder
-from tiercut.data.progress import Progress, silent
+from tiercut.data import Load, remembering
 from tiercut.documents import Document, check, check_version, read_json
 from tiercut.engines.build import find_executor
 from tiercut.errors import InputError
@@ -37,12 +37,13 @@ def check_comparison(
     *,
     targets: Sequence[float] | None = None,
     command: Sequence[str] = (),
-    progress: Progress = silent,
+    load: Load | None = None,
 ) -> Manifest:
     """The manifest of a comparison that may start or go on in a folder; writes nothing."""
+    load = load or remembering()
     _refuse_fewer(comparison, folder)
     first, *others = comparison.jobs
-    setting = _check_job(comparison, folder, first, progress)
+    setting = _check_job(comparison, folder, first, load)
     manifest = Manifest(
         tiercut=__version__,
         torch=torch.__version__,
@@ -59,11 +60,11 @@ def check_comparison(
         targets=None if targets is None else tuple(targets),
         until=comparison.until,
     )
-    del setting  # it holds the data, and only one of them has to fit into memory
+    del setting  # it may hold data of its own, and only one of them has to fit into memory
     for job in others:
         # A scheme's other seeds differ in nothing that could be refused, unless they have begun.
         if job.seed == first.seed or job_folder(folder, job).manifest.exists():
-            _check_job(comparison, folder, job, progress)
+            _check_job(comparison, folder, job, load)
     return manifest
 
 
@@ -82,9 +83,9 @@ def _refuse_fewer(comparison: Comparison, folder: Path) -> None:
         )
 
 
-def _check_job(comparison: Comparison, folder: Path, job: Job, progress: Progress) -> Setting:
+def _check_job(comparison: Comparison, folder: Path, job: Job, load: Load) -> Setting:
     """The setting of a run, if it can be executed here and is what the run was started from."""
-    setting, run = comparison.setting(job, progress), job_folder(folder, job)
+    setting, run = comparison.setting(job, load), job_folder(folder, job)
     try:
         setting.planner.check(setting.fleet)
     except InputError as problem:

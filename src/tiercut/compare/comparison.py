@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tiercut.compare.fixed import AS_AA, Fixed
 from tiercut.compare.override import Overrides, apply_overrides
-from tiercut.data.progress import Progress, silent
+from tiercut.data import Load, load
 from tiercut.errors import InputError
 from tiercut.measure.results import run_path
 from tiercut.plan.plan import PlanFile
@@ -99,28 +99,26 @@ class Comparison:
         own = apply_overrides(self.scenario, self.overrides.get(scheme, {}), scheme)
         return override(own, seed=seed)
 
-    def setting(self, job: Job, progress: Progress = silent) -> Setting:
+    def setting(self, job: Job, load: Load = load) -> Setting:
         """What a run starts from."""
         scenario = self.scenario_of(job.scheme, job.seed)
         is_fixed = self._is_fixed(job.scheme, scenario)
-        plan = self._fixed_plan(scenario, progress) if is_fixed else None
-        return self._build(scenario, self._spec(job.scheme), progress, plan)
+        plan = self._fixed_plan(scenario, load) if is_fixed else None
+        return self._build(scenario, self._spec(job.scheme), load, plan)
 
     def _build(
-        self, scenario: Scenario, spec: str, progress: Progress, plan: PlanFile | None = None
+        self, scenario: Scenario, spec: str, load: Load, plan: PlanFile | None = None
     ) -> Setting:
-        return build_setting(
-            scenario, scheme=spec, plan=plan, data_dir=self.data_dir, progress=progress
-        )
+        return build_setting(scenario, scheme=spec, plan=plan, data_dir=self.data_dir, load=load)
 
-    def _fixed_plan(self, scenario: Scenario, progress: Progress) -> PlanFile:
+    def _fixed_plan(self, scenario: Scenario, load: Load) -> PlanFile:
         """HSFL-ll's groups with the layers and the share that it is given."""
         assert self.fixed is not None
-        terms = self._build(scenario, AA, progress)
+        terms = self._build(scenario, AA, load)
         if self.fixed != AS_AA:
             chosen = Fixed.given(self.fixed, terms.fleet)
         else:
-            theirs = self._build(self.scenario_of(AA, scenario.seed), AA, progress)
+            theirs = self._build(self.scenario_of(AA, scenario.seed), AA, load)
             chosen = Fixed.of(theirs.planner.first(theirs.fleet))
         return chosen.plan(terms.planner, terms.fleet)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from tiercut.compare.comparison import Comparison, Job
-from tiercut.data.progress import Progress, silent
+from tiercut.data import Load, load
 from tiercut.engines.task import Task
 from tiercut.errors import InputError
 from tiercut.measure.tuning import Settings
@@ -27,9 +27,9 @@ GIVEN_UP = 10
 class Trial(Comparison):
     """A comparison that is measured on what its clients give up."""
 
-    def setting(self, job: Job, progress: Progress = silent) -> Setting:
+    def setting(self, job: Job, load: Load = load) -> Setting:
         """See Comparison."""
-        return hold_out(super().setting(job, progress))
+        return hold_out(super().setting(job, load))
 
 
 def hold_out(setting: Setting) -> Setting:

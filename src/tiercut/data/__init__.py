@@ -12,6 +12,6 @@ docs/data.md says what each format must look like.
 
 from tiercut.data.dataset import Dataset, Split
 from tiercut.data.partition import label_counts, partition
-from tiercut.data.sources import load
+from tiercut.data.sources import Load, load, remembering
 
-__all__ = ["Dataset", "Split", "label_counts", "load", "partition"]
+__all__ = ["Dataset", "Load", "Split", "label_counts", "load", "partition", "remembering"]

@@ -16,6 +16,9 @@ from tiercut.data.progress import Progress, silent
 from tiercut.errors import InputError, MissingError, nearest
 from tiercut.scenario import DataSection
 
+Load = Callable[[DataSection, Path | None], Dataset]
+"""Reads the data set of a scenario's section, which lies in a folder if one is given."""
+
 VARIABLE = "TIERCUT_DATA"
 USUAL_FOLDER = Path("data")
 
@@ -81,3 +84,17 @@ def _read_path(name: str, base: Path, progress: Progress) -> Dataset:
     if place.suffix == ".npz":
         return npz.read(place)
     raise InputError(f"{place}: this is no data set; expected an image folder or an .npz file")
+
+
+def remembering(progress: Progress = silent) -> Load:
+    """A `load` that has the set it read last at hand, for those who ask for it again and again."""
+    known: list[tuple[tuple[DataSection, Path | None], Dataset]] = []
+
+    def read(section: DataSection, data_dir: Path | None) -> Dataset:
+        asked = (section, data_dir)
+        if not known or known[0][0] != asked:
+            known.clear()  # first: only one has to fit into memory
+            known.append((asked, load(section, data_dir, progress)))
+        return known[0][1]
+
+    return read

@@ -20,6 +20,7 @@ from tiercut.compare.check import check_comparison
 from tiercut.compare.comparison import Comparison, Job
 from tiercut.compare.runs import run_comparison
 from tiercut.compare.watcher import Watcher
+from tiercut.data import Load, load, remembering
 from tiercut.data.progress import Progress, silent
 from tiercut.documents import to_json, write_text
 from tiercut.plan.problem import Problem, Wishes, all_cuts
@@ -37,9 +38,9 @@ class Undertaking(Comparison):
     shares: Mapping[str, float] = field(default_factory=dict)
     """Lambda by scheme."""
 
-    def setting(self, job: Job, progress: Progress = silent) -> Setting:
+    def setting(self, job: Job, load: Load = load) -> Setting:
         """What a run starts from."""
-        setting = super().setting(job, progress)
+        setting = super().setting(job, load)
         share = self.shares.get(job.scheme)
         return setting if share is None else _with_share(setting, share)
 
@@ -76,8 +77,9 @@ def train(
         data_dir=data_dir,
         shares=study.shares,
     )
+    targets = study.targets or None
     manifest = check_comparison(
-        whole, folder, targets=study.targets or None, command=command, progress=progress
+        whole, folder, targets=targets, command=command, load=remembering(progress)
     )
     write_text(folder / MACHINE, to_json(describe_machine(manifest.device)))
     outcome = run_comparison(

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiercut.cost import Workload
-from tiercut.data import Dataset, Split, load, partition
-from tiercut.data.progress import Progress, silent
+from tiercut.data import Dataset, Load, Split, load, partition
 from tiercut.engines.build import find_settings
 from tiercut.engines.executor import Settings
 from tiercut.engines.optimiser import Optimiser
@@ -61,7 +60,7 @@ def build_setting(
     scheme: str | None = None,
     plan: PlanFile | None = None,
     data_dir: Path | None = None,
-    progress: Progress = silent,
+    load: Load = load,
 ) -> Setting:
     """Everything a run of `scenario` needs, checked against each other before anything starts.
 
@@ -71,7 +70,7 @@ def build_setting(
     scenario = scenario.model_copy(update={"engine": reachable(scenario.engine)})
     seeds = Seeds(scenario.seed)
     chosen, solver = find_method(scenario, scheme, plan)
-    data = load(scenario.data, data_dir, progress)
+    data = load(scenario.data, data_dir)
     fleet = build_fleet(scenario.fleet, seeds)
     shards = partition(data.train.labels, fleet.examples, scenario.data, seeds)
     fleet = replace(fleet, examples=sizes_of(shards))
