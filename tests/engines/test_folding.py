@@ -103,12 +103,13 @@ def test_the_kernels_leave_everybody_the_models_that_are_shared(optimiser, monke
     """In Triton's interpreter: within an epoch only a model's first client has all of it."""
     pytest.importorskip("triton")
     monkeypatch.setitem(PRECISIONS, "exact", Precision(torch.float32, kernels=True))
-    work = task("aa-hsfl-ll", "normed", (6, 5, 8), ("batch", "batch"), optimiser=optimiser)
+    work = task(
+        "aa-hsfl-ll", "normed", (6, 5, 7), ("batch", "batch"), epochs=1, optimiser=optimiser
+    )
     # The first two share an aggregator, the server has one model for all.
     where = Placement.three_tiers(1, 2, [0, 0, 2])
     judge, fast = reference(work), Stacked(work, settings(precision="exact"), Folded)
-    for index in range(2):
-        expected, found = (engine.run_round(whole(work, index, where)) for engine in (judge, fast))
+    expected, found = (engine.run_round(whole(work, 0, where)) for engine in (judge, fast))
     assert found.loss == pytest.approx(expected.loss, rel=1e-4)
     assert distance(fast.weights(), judge.weights()) < 1e-4
     stack, (_, aggregated, *served) = fast.stack, work.model.layer_names
