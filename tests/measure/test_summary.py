@@ -1,6 +1,7 @@
 import json
 
 from tests.measure.instances import results, write_manifest, write_run
+from tests.train.instances import BASE
 from tiercut.measure.summary import summarise, write_summary
 
 RUNS = {
@@ -36,6 +37,15 @@ def test_the_summary_says_all(tmp_path):
     (gain,) = found["gains"]
     assert (gain["scheme"], gain["over"], gain["target"]) == ("aa-hsfl-ll", "sfl", 0.6)
     assert abs(gain["seconds"] - 1 / 3) < 1e-12
+
+
+def test_momentum_is_named_where_all_have_the_same(tmp_path):
+    scenario = {**BASE, "training": {**BASE["training"], "outer_momentum": 0.8}}
+    read = results(tmp_path / "alike", RUNS, scenario=scenario)
+    assert summarise(read)["outer_momentum"] == 0.8
+    own = {"sfl": {"training.outer_momentum": 0.0}}
+    read = results(tmp_path / "apart", RUNS, scenario=scenario, overrides=own)
+    assert "outer_momentum" not in summarise(read)
 
 
 def test_targets_are_those_given_else_asked_for_else_chosen(tmp_path):

@@ -118,7 +118,9 @@ def test_brisk_is_swift_with_shorter_rounds():
 @pytest.mark.parametrize(
     ("number", "other", "more"),
     [
+        (4, "best-alexnet", {"training.epochs": 1, "training.wire": "int8"}),
         (5, "best-vgg11", {"training.epochs": 1, "training.rounds": 36, "training.wire": "int8"}),
+        (6, "swift-vgg19", {}),
         (7, "brisk-resnet101", {"training.rounds": 48}),
     ],
 )

@@ -41,6 +41,7 @@ def summarise(results: Results, targets: Sequence[float] | None = None) -> dict[
 def _heading(manifest: Manifest) -> dict[str, Any]:
     scenario = manifest.scenario
     portions, momentum = scenario.training.portions, scenario.training.outer_momentum
+    in_common = not any("training.outer_momentum" in own for own in manifest.overrides.values())
     return {
         "name": scenario.name,
         "model": scenario.model.name,
@@ -49,7 +50,7 @@ def _heading(manifest: Manifest) -> dict[str, Any]:
         "batch": scenario.training.batch,
         "epochs": scenario.training.epochs,
         **({"portions": portions} if portions > 1 else {}),
-        **({"outer_momentum": momentum} if momentum else {}),
+        **({"outer_momentum": momentum} if momentum and in_common else {}),
         "rounds": scenario.training.rounds,
         "cost": scenario.plan.cost,
     }

@@ -1,4 +1,4 @@
-"""Figures 5 and 7 with every scheme at the best of its settings: its cut, its rate, its options.
+"""Figures 4 to 7 with every scheme at the best of its settings: its cut, its rate, its options.
 
 What replicas on several hosts learn cancels in part when they meet, which one model at the server
 is spared. Momentum from round to round makes up for much of it and sends nothing. Two tiers may cut
@@ -12,7 +12,8 @@ from tiercut.reproduce.settings import TITLES
 from tiercut.reproduce.study import Contender, Study, variant
 
 FREE = "-free"
-LENGTHS = {5: "one epoch", 7: "a quarter of a pass over every client's examples"}
+EPOCH = "one epoch"
+LENGTHS = {4: EPOCH, 5: EPOCH, 6: EPOCH, 7: "a quarter of a pass over every client's examples"}
 ALIKE = (
     "Every scheme averages models on one host every batch, sends activations and gradients as int8"
     " with a scale per sample, and may leave clients their first layer alone, on three tiers too,"
@@ -44,4 +45,4 @@ def _study(number: int) -> Study:
     )
 
 
-STUDIES = {f"figure-{number}{FREE}": _study(number) for number in LENGTHS}
+STUDIES = {f"figure-{number}{FREE}": _study(number) for number in MODELS}
