@@ -79,7 +79,7 @@ def test_a_target_that_nobody_reaches_is_told(scenario, tmp_path):
     aim = ("--objective", "bytes-to-accuracy", "--target", 100, "--rates", "1e-4")
     shown, said = failing(scenario, *WORDS, *aim)
     assert "not reached" in shown
-    assert said == "sfl did not reach 100 % in any setting; lower --target, or give more --rounds"
+    assert said == "sfl did not reach 100 % in any setting; give more --rounds, or a lower target"
     value = json.loads((tmp_path / "tuned" / "tuning.json").read_text())
     assert value["schemes"]["sfl"]["best"] is None
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tiercut.measure.manifest import read_manifest
 from tiercut.measure.results import read_results
 from tiercut.measure.summary import summarise
 from tiercut.measure.tuning import FILE, Aim, read_best, read_tuning
@@ -14,11 +15,12 @@ from tiercut.reproduce.figures_4_to_7 import MODELS, RATES
 from tiercut.reproduce.results import to_document, to_markdown
 from tiercut.reproduce.study import read_study
 from tiercut.reproduce.trained import RESULTS, document_of
+from tiercut.reproduce.tunings import SEED, TUNINGS
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = ROOT / "benchmarks" / "paper"
 TRAINED = [name for name in STUDIES if (COMMITTED / name / "result.json").exists()]
-TUNINGS = [path.parent.relative_to(COMMITTED) for path in COMMITTED.rglob(FILE)]
+TUNED = [path.parent.relative_to(COMMITTED) for path in COMMITTED.rglob(FILE)]
 SMALL = 1_000_000
 """Bytes; more than this of a run does not belong into the repository."""
 
@@ -53,7 +55,7 @@ def test_a_table_of_gains_follows_from_the_figures(name):
     assert (COMMITTED / name / "README.md").read_text() == to_markdown(old)
 
 
-@pytest.mark.parametrize("folder", TUNINGS, ids=str)
+@pytest.mark.parametrize("folder", TUNED, ids=str)
 def test_what_tuning_found_follows_from_its_runs(folder):
     kept = json.loads((COMMITTED / folder / FILE).read_text())
     settings = {
@@ -64,6 +66,22 @@ def test_what_tuning_found_follows_from_its_runs(folder):
     found = read_tuning(COMMITTED / folder, settings, aim)
     assert to_file(found, aim, kept["command"]) == kept
     assert read_best(COMMITTED / folder) == {name: one.own for name, one in found.items()}
+
+
+@pytest.mark.parametrize("name", [name for name in TUNINGS if Path(name) in TUNED])
+def test_a_tuning_tried_what_it_is_said_to_try(name):
+    tuning = TUNINGS[name]
+    kept = json.loads((COMMITTED / name / FILE).read_text())
+    tried = {
+        scheme: {label: one["own"] for label, one in found["tried"].items()}
+        for scheme, found in kept["schemes"].items()
+    }
+    assert tried == json.loads(json.dumps(tuning.settings))
+    assert (kept["objective"], kept["target"]) == (tuning.aim.kind, tuning.target)
+    for label in {label for own in tried.values() for label in own}:
+        manifest = read_manifest(COMMITTED / name / label)
+        assert (manifest.seeds, manifest.until) == ((SEED,), tuning.target)
+        assert manifest.scenario.training.rounds == tuning.rounds
 
 
 @pytest.mark.parametrize("model", RATES)

@@ -151,7 +151,7 @@ def test_a_figure_of_tuned_schemes_is_trained_as_tuning_says(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     without = reproduce("figure-7-free", tmp_path / "out", "--device", "cpu").exception
     assert "settings-resnet101: there is no tuning.json" in str(without)
-    assert "make it with `tiercut tune`" in str(without)
+    assert "make it with `tiercut reproduce settings-resnet101`" in str(without)
     own, wanted = {"training.rate": 1e-3, "plan.cuts": [1]}, []
 
     def tune(folder, best):

@@ -14,11 +14,12 @@ from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption, deliver
 from tiercut.cli.place import AtOnceOption, Place
 from tiercut.cli.progress import counting
-from tiercut.cli.study import OUTPUT, Terms, make_study
+from tiercut.cli.study import OUTPUT, Terms, make_study, make_tuning
 from tiercut.cli.train import DeviceOption, ExecutorOption, PrecisionOption, ThreadsOption
 from tiercut.errors import InputError, TiercutError
 
 if TYPE_CHECKING:
+    from tiercut.cli.tuning import Tuned
     from tiercut.reproduce.settings import Settings
     from tiercut.reproduce.tables import Maker
 
@@ -28,7 +29,9 @@ SCENARIOS = Path("scenarios")
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="Such as table-iv or figure-5; or all.")],
+    name: Annotated[
+        str, typer.Argument(help="Such as table-iv, figure-5 or settings-vgg11; or all.")
+    ],
     scenarios: Annotated[
         Path, typer.Option("--scenarios", help="Folder with the paper's scenarios.")
     ] = SCENARIOS,
@@ -67,6 +70,8 @@ def reproduce(
     from tiercut.reproduce.settings import read_settings
 
     choice, command = choose(name, tuned=tuned), _command(name, scenarios, output)
+    if quick and choice.tunings:
+        raise InputError(f"{name} is a tuning, of which there is no quick trial; leave --quick out")
     if quick and output == OUTPUT:
         raise InputError("a quick trial is no result; say where it goes with -o DIR")
     if quick and name in choice.tables:
@@ -102,12 +107,17 @@ def reproduce(
             made = make_study(key, study, terms)
             kept.add(key, made.document)
             failures += made.failures
+    settled = {key: make_tuning(key, one, terms) for key, one in choice.tunings.items()}
+    for key, found in settled.items():
+        kept.add_tuned(key, found)
     for key, make_from in choice.from_studies.items():
         with _skipping(key, everything=everything):
             table = make_from(output)
             kept.add(key, to_document(label(table) if quick else table, command))
     if json:
         deliver(to_json(kept.documents), None)
+    for found in settled.values():
+        found.refuse_hopeless()
     if failures:
         raise InputError(
             f"{len(failures)} of the runs did not get to their end; {failures[0]}; the same command"
@@ -130,6 +140,12 @@ class _Kept:
         typer.echo(f"wrote {self._output / key}", err=True)
         if self._show:
             _show(document)
+
+    def add_tuned(self, key: str, tuned: Tuned) -> None:
+        """What tuning found, which is written already."""
+        self.documents[key] = tuned.document
+        if self._show:
+            tuned.show()
 
 
 @contextmanager

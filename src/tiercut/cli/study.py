@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tiercut.cli.compare import parse_seeds, saying_how_to_go_on
 from tiercut.cli.place import Place
 from tiercut.cli.progress import counting
+from tiercut.cli.tuning import Tuned, carry_out, look
 from tiercut.errors import MissingError
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tiercut.measure.manifest import Own
     from tiercut.reproduce.stand import Wanted
     from tiercut.reproduce.study import Study
+    from tiercut.reproduce.tunings import Tuning
+    from tiercut.scenario import Scenario
 
 PAGE = "report.html"
 OUTPUT = Path("benchmarks/paper")
@@ -66,18 +69,44 @@ def make_study(name: str, study: Study, terms: Terms) -> Made:
     return Made(document, failures)
 
 
+def make_tuning(name: str, tuning: Tuning, terms: Terms) -> Tuned:
+    """Train what is missing of a tuning, and write what it found."""
+    from tiercut.compare.comparison import Comparison
+    from tiercut.reproduce.study import read_study
+    from tiercut.reproduce.tunings import SEED
+
+    folder = terms.output / name
+    if not terms.training:
+        return look(tuning.settings, tuning.aim, folder)
+    study, rounds = tuning.study, terms.rounds or tuning.rounds
+    scenario = _as_asked(read_study(terms.scenarios, study.file), rounds, terms)
+    wanted = Comparison(
+        scenario,
+        tuple(one.spec for one in study.contenders),
+        parse_seeds(terms.seeds or f"{SEED},", scenario.seed),
+        data_dir=terms.data_dir,
+    )
+    return carry_out(wanted, tuning.settings, tuning.aim, folder, terms.place)
+
+
+def _as_asked(scenario: Scenario, rounds: int | None, terms: Terms) -> Scenario:
+    """The scenario with the options in it."""
+    from tiercut.train.overrides import override
+
+    asked = override(scenario, training={"rounds": rounds}, engine=terms.engine)
+    return asked.model_copy(update={"engine": terms.place.adjust(asked.engine)})
+
+
 def _decide(study: Study, terms: Terms) -> Wanted:
     """The study with its scenario and the options in it."""
     from tiercut.reproduce.quick import quick_scenario, quick_study
     from tiercut.reproduce.stand import Wanted
     from tiercut.reproduce.study import read_study
-    from tiercut.train.overrides import override
 
     scenario = read_study(terms.scenarios, study.file)
     if terms.quick:
         study, scenario = quick_study(study), quick_scenario(scenario)
-    scenario = override(scenario, training={"rounds": terms.rounds}, engine=terms.engine)
-    scenario = scenario.model_copy(update={"engine": terms.place.adjust(scenario.engine)})
+    scenario = _as_asked(scenario, terms.rounds, terms)
     seeds = parse_seeds(terms.seeds or str(study.seeds), scenario.seed)
     tuned = {} if study.tuning is None else _tuned(study.tuning, terms.output)
     return Wanted(study, scenario, study.overrides(terms.scenarios, tuned), seeds)
@@ -86,14 +115,16 @@ def _decide(study: Study, terms: Terms) -> Wanted:
 def _tuned(tuning: str, output: Path) -> Mapping[str, Own]:
     """What tuning found: beside the study, or where this repository has it."""
     from tiercut.measure.tuning import FILE, read_best
+    from tiercut.reproduce.tunings import TUNINGS
 
     folders = (output / tuning, OUTPUT / tuning)
     for folder in folders:
         if (folder / FILE).exists():
             return read_best(folder)
+    way = f"reproduce {tuning}" if tuning in TUNINGS else "tune"
     raise MissingError(
         f"{folders[0]}: there is no {FILE}, and settings of schemes are read from it; make it with"
-        f" `tiercut tune`, as docs/reproducing.md says, or try the way with --quick -o DIR"
+        f" `tiercut {way}`, as docs/reproducing.md says, or try the way with --quick -o DIR"
     )
 
 

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiercut.cli.compare import (
-    FixedOption,
-    SchemesOption,
-    SeedsOption,
-    describe,
-    saying_how_to_go_on,
-)
+from tiercut.cli.compare import FixedOption, SchemesOption, SeedsOption, describe
 from tiercut.cli.data import DirOption
 from tiercut.cli.inputs import JsonOption
 from tiercut.cli.objective import read_kind, read_target
 from tiercut.cli.place import AtOnceOption, OnOption, Place, RayAddressOption
-from tiercut.cli.progress import counting
-from tiercut.cli.train import (
-    DeviceOption,
-    ExecutorOption,
-    PrecisionOption,
-    ThreadsOption,
-    cluster_for,
-)
+from tiercut.cli.train import DeviceOption, ExecutorOption, PrecisionOption, ThreadsOption
+from tiercut.cli.tuning import carry_out
 from tiercut.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from tiercut.cluster.workers import Workers
-    from tiercut.compare.runs import Part
-    from tiercut.compare.tuning import Trial
-    from tiercut.measure.tuning import Aim, Found, Settings
+    from tiercut.measure.tuning import Aim, Settings
 
 RATE = "training.rate"
 USUAL_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
@@ -89,10 +72,7 @@ def tune(
 
     A tenth of every client's examples is kept back to measure on; the test set is not looked at.
     """
-    from tiercut.cli.tuning_table import show_tuning
-    from tiercut.compare.tuning import trials
-    from tiercut.documents import to_json, write_text
-    from tiercut.measure.tuning import FILE, read_tuning, to_document
+    from tiercut.documents import to_json
 
     aim = _aim(objective, target)
     engine = {"executor": executor, "device": device, "precision": precision, "threads": threads}
@@ -101,23 +81,12 @@ def tune(
         scenario, schemes, seeds, own, fixed, data_dir, place, rounds=rounds, engine=engine
     )
     settings = settings_of(rates, tries or [], wanted.schemes)
-    wanted = replace(wanted, until=aim.target)  # then it is known what that takes
-    tried, command = trials(wanted, settings), ["tiercut", *sys.argv[1:]]
-    with (
-        saying_how_to_go_on(),
-        cluster_for(wanted.scenario.engine),
-        place.workers(wanted.scenario.engine) as workers,
-    ):
-        _train(tried, output, command, workers)
-    found = read_tuning(output, settings, aim)
-    document = to_document(found, aim, command)
-    write_text(output / FILE, to_json(document))
+    tuned = carry_out(wanted, settings, aim, output, place)
     if json:
-        typer.echo(to_json(document), nl=False)
+        typer.echo(to_json(tuned.document), nl=False)
     else:
-        show_tuning(found, list(tried), aim)
-        typer.echo(f"everything is in {output}")
-    _refuse_hopeless(found, aim)
+        tuned.show()
+    tuned.refuse_hopeless()
 
 
 def _aim(objective: str | None, target: float | None) -> Aim:
@@ -143,31 +112,6 @@ def settings_of(rates: str | None, tries: list[str], schemes: Iterable[str]) -> 
     return {name: combinations(own) for name, own in values.items()}
 
 
-def _train(tried: Mapping[str, Trial], output: Path, command: list[str], workers: Workers) -> None:
-    from tiercut.cli.comparison_progress import watching_runs
-    from tiercut.compare.runs import run_comparisons
-
-    parts = _check(tried, output, command)
-    with watching_runs() as watcher:
-        run_comparisons(parts, keep="rounds", watcher=watcher, workers=workers)
-
-
-def _check(tried: Mapping[str, Trial], output: Path, command: list[str]) -> list[Part]:
-    """What is to be trained, if all of it can be; the data are read once for all settings."""
-    from tiercut.compare.check import check_comparison
-    from tiercut.compare.runs import Part
-    from tiercut.data import remembering
-
-    parts = []
-    with counting("reading images") as count:
-        load = remembering(count)
-        for label, trial in tried.items():
-            folder = output / label
-            manifest = check_comparison(trial, folder, command=command, load=load)
-            parts.append(Part(trial, folder, manifest))
-    return parts
-
-
 def parse_rates(text: str) -> tuple[float, ...]:
     """Rates such as "1e-4,3e-4", from the lowest on."""
     try:
@@ -177,15 +121,3 @@ def parse_rates(text: str) -> tuple[float, ...]:
     if not rates or not all(0 < rate < float("inf") for rate in rates):
         raise InputError(f"--rates {text!r}: expected numbers above 0, such as 1e-4,3e-4,1e-3")
     return tuple(rates)
-
-
-def _refuse_hopeless(found: Mapping[str, Found], aim: Aim) -> None:
-    hopeless = [name for name, one in found.items() if one.best is None]
-    if not hopeless:
-        return
-    if aim.target is None or all(t.accuracy is None for t in found[hopeless[0]].tried.values()):
-        raise InputError(f"{hopeless[0]} did not get to its end in any setting; try lower --rates")
-    raise InputError(
-        f"{hopeless[0]} did not reach {100 * aim.target:g} % in any setting; lower --target, or"
-        f" give more --rounds"
-    )

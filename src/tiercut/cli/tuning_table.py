@@ -23,12 +23,12 @@ def show_tuning(found: Mapping[str, Found], labels: Iterable[str], aim: Aim) -> 
     from rich.table import Table
 
     table = Table(title=_title(aim))
-    table.add_column("setting")
+    table.add_column("setting", overflow="fold")  # the words of labels are long
     for one in found.values():
         table.add_column(escape(one.title), justify="right")
     for label in labels:
         cells = [_cell(one.tried.get(label), aim, label == one.best) for one in found.values()]
-        table.add_row(escape(label), *cells)
+        table.add_row(escape(label.replace(",", ", ")), *cells)
     Console().print(table)
     tuned = {name: one for name, one in found.items() if one.best is not None}
     words = [

@@ -16,8 +16,10 @@ With training:
 
     study            who is compared, on which scenario
     contenders       variants of schemes under names of their own
-    rates            the learning rates that schemes were tuned to
     figure_2 ...     one module per kind of study, with what it makes of the results
+    swift, brisk     figures 6 and 7 with shorter rounds
+    free             figures 4 to 7 with every scheme freely tuned
+    tunings          the settings that it is tuned over
     lean             figures 4 to 7 with the fewest bytes
     readings         what is read off the runs of a contender
     savings          what a contender saves over the best rival

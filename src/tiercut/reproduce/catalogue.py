@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiercut.errors import InputError, nearest
@@ -29,6 +29,7 @@ from tiercut.reproduce.results import Table
 from tiercut.reproduce.study import Study
 from tiercut.reproduce.swift import SWIFT
 from tiercut.reproduce.tables import Maker
+from tiercut.reproduce.tunings import TUNINGS, Tuning
 
 ALL = "all"
 STUDIES: dict[str, Study] = {
@@ -62,6 +63,7 @@ class Choice:
     """Planned, not trained."""
     studies: dict[str, Study]
     from_studies: dict[str, Callable[[Path], Table]]
+    tunings: dict[str, Tuning] = field(default_factory=dict)
 
 
 def choose(name: str, *, tuned: bool = False) -> Choice:
@@ -72,16 +74,17 @@ def choose(name: str, *, tuned: bool = False) -> Choice:
         usual = {key: study for key, study in STUDIES.items() if not key.endswith(BEYOND)}
         return Choice(tables.TABLES, usual, FROM_STUDIES)
     parts = [key for key in STUDIES if name in PARTS and key.startswith(f"{name}-")]
-    known = [*tables.TABLES, *FROM_STUDIES, *PARTS, *STUDIES, ALL]
+    known = [*tables.TABLES, *FROM_STUDIES, *PARTS, *STUDIES, *TUNINGS, ALL]
     if name not in known:
         raise InputError(
-            f"there is no table or figure {name!r}{nearest(name, known)}; expected one of"
+            f"there is no table, figure or tuning {name!r}{nearest(name, known)}; expected one of"
             f" {', '.join(known)}"
         )
     return Choice(
         {key: make for key, make in tables.TABLES.items() if key == name},
         {key: study for key, study in STUDIES.items() if key == name or key in parts},
         {key: make for key, make in FROM_STUDIES.items() if key == name},
+        {key: tuning for key, tuning in TUNINGS.items() if key == name},
     )
 
 
