@@ -39,7 +39,7 @@ def reproduce(
         Path, typer.Option("--output", "-o", help="Folder for the results, one folder for each.")
     ] = OUTPUT,
     tuned: Annotated[
-        bool, typer.Option("--tuned", help="Figures 4 to 7 with our best options for all schemes.")
+        bool, typer.Option("--tuned", help="Figures 4 to 6 with our best options for all schemes.")
     ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Only try it, in seconds on the CPU; needs -o DIR.")
