@@ -74,10 +74,12 @@ def carry_out(
 def look(settings: Mapping[str, Settings], aim: Aim, output: Path) -> Tuned:
     """What the runs in a folder came to; tuning.json is written anew."""
     from tiercut.documents import to_json, write_text
+    from tiercut.measure.manifest import read_manifest
     from tiercut.measure.tuning import FILE, read_tuning, to_document
 
     found = read_tuning(output, settings, aim)
-    document = to_document(found, aim, _command())
+    label = next(iter(next(iter(found.values())).tried))
+    document = to_document(found, aim, read_manifest(output / label).command)
     write_text(output / FILE, to_json(document))
     return Tuned(found, aim, document, output)
 
@@ -97,16 +99,11 @@ def _check(tried: Mapping[str, Trial], output: Path) -> list[Part]:
     from tiercut.compare.runs import Part
     from tiercut.data import remembering
 
-    parts = []
+    parts, command = [], ["tiercut", *sys.argv[1:]]
     with counting("reading images") as count:
         load = remembering(count)
         for label, trial in tried.items():
             folder = output / label
-            manifest = check_comparison(trial, folder, command=_command(), load=load)
+            manifest = check_comparison(trial, folder, command=command, load=load)
             parts.append(Part(trial, folder, manifest))
     return parts
-
-
-def _command() -> list[str]:
-    """What was asked, as files record it."""
-    return ["tiercut", *sys.argv[1:]]
