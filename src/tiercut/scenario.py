@@ -140,6 +140,8 @@ class TrainingSection(Document):
     aggregator_interval: Interval | None = None
     server_interval: Interval | None = None
     wire: Wire = "fp32"
+    server_share: float = Field(default=1.0, gt=0, le=1)
+    """Under a local loss the server trains on this share of every batch."""
     participation: float = Field(default=1.0, gt=0, le=1)
     client_dropout: float = Field(default=0.0, ge=0, lt=1)
 

@@ -20,7 +20,7 @@ def documented(kind):
 
 
 def test_the_documented_fields_are_those_that_are_written(tmp_path):
-    changes = {"training": {"rounds": 1, "portions": 2, "outer_momentum": 0.5}}
+    changes = {"training": {"rounds": 1, "portions": 2, "outer_momentum": 0.5, "server_share": 0.5}}
     carry_out(comparison(seeds=(0,), changes=changes), tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     summary = json.loads((tmp_path / "summary.json").read_text())

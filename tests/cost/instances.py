@@ -47,6 +47,10 @@ class Instance:
             return Placement.two_tiers(self.own_cuts)
         return Placement.two_tiers([self.v] * len(self.fleet))
 
+    def with_a_server_that_sees_all(self) -> "Instance":
+        """The same instance, in which every sample goes up."""
+        return replace(self, work=replace(self.work, server_share=1.0))
+
     def with_everybody_an_aggregator(self) -> "Instance":
         """The same round without groups: K = N."""
         everybody = np.arange(len(self.fleet))
@@ -172,6 +176,7 @@ def instances(draw, kind=None, max_clients=7) -> Instance:
             batch=draw(st.integers(1, 5)),
             epochs=draw(st.integers(1, 3)),
             portions=draw(st.integers(1, 3)),
+            server_share=draw(st.sampled_from([1.0, 0.6, 0.25])),
         ),
         Placement.three_tiers(h, v, draw(groupings(fleet))),
         tuple(draw(several(st.integers(1, profile.depth - 1), len(fleet)))),

@@ -3,23 +3,29 @@
 Written from the page and not from the program: no array, no running sum, a function per row of the
 table of schemes. The program is held equal to this.
 
-Symbols: f, a, g per layer; B, E, Q; p and p_s; r(i, j) between clients, r_s[n] to the server; h, v;
-k[n], the client that serves n; n_k, how many models it hosts.
+Symbols: f, a, g per layer; B, E, Q; S, the samples of a batch that the server sees; p and p_s;
+r(i, j) between clients, r_s[n] to the server; h, v; k[n], the client that serves n; n_k, how many
+models it hosts.
 """
 
 import math
+from fractions import Fraction
+
+END_TO_END = ("sfl", "multihop")
 
 
 class Page:
     """The symbols of the page for one instance, taken from the file formats' plain numbers."""
 
-    def __init__(self, fleet, work):
+    def __init__(self, fleet, work, scheme):
         fleet_file, layers = fleet.to_dict(), work.profile.to_dict()["layers"]
         self.f = [layer["flops"] for layer in layers]
         self.a = [layer["weight_bytes"] for layer in layers]
         self.g = [layer["activation_bytes"] for layer in layers]
         self.L = len(layers)
         self.B, self.E = work.batch, work.epochs
+        wanted = math.ceil(self.B * Fraction(work.server_share).limit_denominator(1000))
+        self.S = self.B if scheme in END_TO_END else min(self.B, max(2, wanted))
         clients, links = fleet_file["clients"], fleet_file["links"]
         self.N = len(clients)
         self.p = [client["throughput"] for client in clients]
@@ -45,9 +51,13 @@ class Page:
     def G(self, layer):
         return self.B * self.g[layer - 1]
 
+    def up(self, layer):
+        """Of the activations what goes up to the server."""
+        return self.S * self.g[layer - 1]
+
     def T_s(self, v_of):
-        """3 N F(v+1, L) / p_s, with the cut of every client."""
-        return sum(3 * self.F(v + 1, self.L) / self.p_s for v in v_of)
+        """3 N F(v+1, L) S / B / p_s, with the cut of every client."""
+        return sum(3 * self.F(v + 1, self.L) * self.S / self.B / self.p_s for v in v_of)
 
 
 # ---------------------------------------------------------------- seconds, the paper's model
@@ -80,7 +90,7 @@ def _t_fp_three_tiers(page, h, v, k):
         page.F(1, h) / page.p[n]
         + page.G(h) / page.r(n, k[n])
         + k.count(k[n]) * page.F(h + 1, v) / page.p[k[n]]
-        + page.G(v) / page.r_s[k[n]]
+        + page.up(v) / page.r_s[k[n]]
         for n in range(page.N)
     )
 
@@ -101,7 +111,7 @@ def _aa(page, h, v, k):
 
 def _multihop(page, h, v, k):
     t_bp = max(
-        page.G(v) / page.r_s[k[n]]
+        page.up(v) / page.r_s[k[n]]
         + 2 * k.count(k[n]) * page.F(h + 1, v) / page.p[k[n]]
         + page.G(h) / page.r(k[n], n)
         + 2 * page.F(1, h) / page.p[n]
@@ -117,15 +127,15 @@ def _multihop(page, h, v, k):
 def _sfl(page, v):
     clients = range(page.N)
     t1 = max(page.A(1, v) / page.r_s[n] for n in clients)
-    t_fp = max(page.F(1, v) / page.p[n] + page.G(v) / page.r_s[n] for n in clients)
-    t_bp = max(page.G(v) / page.r_s[n] + 2 * page.F(1, v) / page.p[n] for n in clients)
+    t_fp = max(page.F(1, v) / page.p[n] + page.up(v) / page.r_s[n] for n in clients)
+    t_bp = max(page.up(v) / page.r_s[n] + 2 * page.F(1, v) / page.p[n] for n in clients)
     return t1, t_fp, page.T_s([v] * page.N) + t_bp
 
 
 def _locsfl(page, v_of):
     clients = range(page.N)
     t1 = max(page.A(1, v_of[n]) / page.r_s[n] for n in clients)
-    t_fp = max(page.F(1, v_of[n]) / page.p[n] + page.G(v_of[n]) / page.r_s[n] for n in clients)
+    t_fp = max(page.F(1, v_of[n]) / page.p[n] + page.up(v_of[n]) / page.r_s[n] for n in clients)
     t_bp = max(2 * page.F(1, v_of[n]) / page.p[n] for n in clients)
     return t1, t_fp, max(page.T_s(v_of), t_bp)
 
@@ -177,7 +187,7 @@ def _processor(page, h_of, v_of, k, n):
 
 def _uplink(page, v_of, k, n):
     """All the models of n's aggregator, one after another on its link to the server."""
-    return sum(page.G(v_of[m]) for m in _members(k, k[n])) / page.r_s[k[n]]
+    return sum(page.up(v_of[m]) for m in _members(k, k[n])) / page.r_s[k[n]]
 
 
 def _hops_on_radio(page, h_of, k, n):
@@ -215,7 +225,7 @@ def _steady_batch(page, h_of, v_of, k):
         hop = page.G(h_of[n]) / page.r(n, k[n])
         below = 3 * _weak(page, h_of, n) + 2 * hop + 3 * _middle(page, h_of, v_of, k, n)
         served = 3 * page.F(v_of[n] + 1, page.L) / page.p_s
-        cycles.append(below + 2 * page.G(v_of[n]) / page.r_s[k[n]] + served)
+        cycles.append(below + 2 * page.up(v_of[n]) / page.r_s[k[n]] + served)
         cycles += [_processor(page, h_of, v_of, k, n), _uplink(page, v_of, k, n)]
         if page.access is not None:
             cycles.append(2 * _hops_on_radio(page, h_of, k, n) + 2 * _uplink(page, v_of, k, n))
@@ -273,13 +283,13 @@ def _played_epoch(page, h_of, v_of, k):
 def total_bytes(page, scheme, h, v, own_cuts, k):
     """The last column of the table."""
     N, K, EQ = page.N, len(set(k)), page.E * page.Q
-    A, G = page.A, page.G
+    A, G, up = page.A, page.G, page.up
     if scheme == "sfl":
-        return 2 * N * A(1, v) + EQ * 2 * N * G(v)
+        return 2 * N * A(1, v) + EQ * 2 * N * up(v)
     if scheme == "multihop":
-        return 2 * N * A(1, v) + EQ * (2 * (N - K) * G(h) + 2 * N * G(v))
+        return 2 * N * A(1, v) + EQ * (2 * (N - K) * G(h) + 2 * N * up(v))
     if scheme == "locsfl":
-        return 2 * N * A(1, v) + EQ * N * G(v)
+        return 2 * N * A(1, v) + EQ * N * up(v)
     if scheme == "dtfl":
-        return sum(2 * A(1, v_n) + EQ * G(v_n) for v_n in own_cuts)
-    return 2 * (N * A(1, h) + K * A(h + 1, v)) + EQ * (2 * (N - K) * G(h) + N * G(v))
+        return sum(2 * A(1, v_n) + EQ * up(v_n) for v_n in own_cuts)
+    return 2 * (N * A(1, h) + K * A(h + 1, v)) + EQ * (2 * (N - K) * G(h) + N * up(v))

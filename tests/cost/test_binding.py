@@ -56,7 +56,7 @@ def spent_on_the_critical_path(fleet, work, placement, scheme, model):
             moved = WEIGHTS if event.label.startswith("weights") else LINK
             part = moved, frozenset({node, peer})
         elif event.kind == "processor":
-            terms = round_terms(fleet, work, placement)
+            terms = round_terms(fleet, work, placement, scheme)
             spent[CLIENT, frozenset({node})] += 3 * terms.weak[event.node]
             spent[AGGREGATOR, frozenset({node})] += 3 * terms.hosting[event.node]
             continue

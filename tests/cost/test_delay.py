@@ -31,7 +31,7 @@ def seconds(instance, scheme, model):
 def symbols(instance, scheme):
     """What the slow twin needs to know."""
     served_by = instance.three_tiers.aggregator_of.tolist()
-    page = slow_twin.Page(instance.fleet, instance.work)
+    page = slow_twin.Page(instance.fleet, instance.work, scheme)
     return page, scheme, instance.h, instance.v, instance.own_cuts, served_by
 
 
@@ -155,6 +155,7 @@ def test_waiting_for_the_servers_gradient_never_shortens_a_round(instance):
 @given(instances())
 @relaxed
 def test_a_multihop_batch_is_an_aa_batch_that_waits_for_server_and_gradient(instance):
+    instance = instance.with_a_server_that_sees_all()
     aa, multihop = (seconds(instance, scheme, "paper") for scheme in ("aa-hsfl-ll", "multihop"))
     assert (multihop.download, multihop.forward) == (aa.download, aa.forward)
     assert multihop.backward > max(aa.server, aa.backward)
@@ -274,7 +275,7 @@ def test_ragged_clients_count_the_batches_of_the_largest():
 @given(instances())
 @relaxed
 def test_the_workload_adds_up_layers_as_the_page_does(instance):
-    work, page = instance.work, slow_twin.Page(instance.fleet, instance.work)
+    work, page = instance.work, slow_twin.Page(instance.fleet, instance.work, "sfl")
     for last in range(1, page.L + 1):
         assert work.activations(last) == page.G(last)
         for first in range(1, last + 2):

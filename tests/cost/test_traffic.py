@@ -30,9 +30,9 @@ def traffic(instance, scheme):
 @given(instances())
 @relaxed
 def test_the_total_equals_the_last_column_of_the_table(instance):
-    page = slow_twin.Page(instance.fleet, instance.work)
     served_by = instance.three_tiers.aggregator_of.tolist()
     for scheme in ALL_SCHEMES:
+        page = slow_twin.Page(instance.fleet, instance.work, scheme)
         expected = slow_twin.total_bytes(
             page, scheme, instance.h, instance.v, instance.own_cuts, served_by
         )
@@ -96,6 +96,7 @@ def test_dtfl_with_one_cut_for_all_sends_what_locsfl_sends(instance):
 @given(instances())
 @relaxed
 def test_sfl_sends_the_bytes_of_locsfl_and_as_many_gradients_as_activations(instance):
+    instance = instance.with_a_server_that_sees_all()
     sfl, locsfl = traffic(instance, "sfl"), traffic(instance, "locsfl")
     assert sfl["total"] - locsfl["total"] == locsfl["activations_to_server"]
 
@@ -124,6 +125,16 @@ def test_labels_travel_with_activations_on_every_hop():
     two = round_bytes(fleet, work, Placement.two_tiers([3, 3, 3]), SCHEMES["locsfl"])
     labels = 3 * 2 * 2 * 8  # bytes of one client, over one link, in a round of 3 x 2 batches
     assert (three.labels, two.labels) == (5 * labels, 3 * labels)
+
+
+def test_labels_go_up_with_the_share_that_the_server_sees():
+    fleet = make_fleet([1] * 3, [4, 1, 1], 1, [1] * 3, access=[1] * 3)
+    profile = make_profile([1] * 4, [1] * 4, [1] * 4)
+    work = Workload(profile, batch=4, epochs=1, server_share=0.5)
+    three = round_bytes(fleet, work, Placement.three_tiers(2, 3, [0, 0, 0]), SCHEMES["hsfl-ll"])
+    multihop = Placement.three_tiers(2, 3, [0, 0, 0])
+    all_up = round_bytes(fleet, work, multihop, SCHEMES["multihop"])
+    assert (three.labels, all_up.labels) == (8 * (2 * 4 + 3 * 2), 8 * (2 * 4 + 3 * 4))
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,21 @@ def test_the_kernels_leave_everybody_the_models_that_are_shared(optimiser, monke
                 assert (values[:rows] == values[0]).all()
 
 
+@pytest.mark.no_cover
+@pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
+def test_the_kernels_train_the_server_on_a_share(intervals, monkeypatch):
+    """In Triton's interpreter: the last layers read fewer samples than the first."""
+    pytest.importorskip("triton")
+    monkeypatch.setitem(PRECISIONS, "exact", Precision(torch.float32, kernels=True))
+    terms = {"epochs": 1, "optimiser": OPTIMISERS[1], "server_share": 0.5}
+    work = task("aa-hsfl-ll", "normed", (6, 5, 7), intervals, **terms)
+    where = Placement.three_tiers(1, 2, [0, 0, 2])
+    judge, fast = reference(work), Stacked(work, settings(precision="exact"), Folded)
+    expected, found = (engine.run_round(whole(work, 0, where)) for engine in (judge, fast))
+    assert found.loss == pytest.approx(expected.loss, rel=1e-4)
+    assert distance(fast.weights(), judge.weights()) < 1e-4
+
+
 def test_shared_layers_of_several_cuts_are_one_model():
     """Weights, statistics and moments are alike in all rows that have a layer at the server."""
     work = task("dtfl", "normed", optimiser=OPTIMISERS[2], intervals=(None, "batch"))

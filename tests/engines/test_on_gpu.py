@@ -92,6 +92,21 @@ def test_rounds_start_ahead_as_with_the_reference(executor, intervals):
     assert_trained_alike(reference(work), on_gpu(work, executor), work, 1e-6, 1e-8)
 
 
+@pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
+@pytest.mark.parametrize("scheme", ["dtfl", "aa-hsfl-ll"])
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_the_server_sees_the_share_that_it_sees_in_the_reference(executor, scheme, intervals):
+    work = task(scheme, "normed", intervals=intervals, server_share=0.5)
+    assert_trained_alike(reference(work), on_gpu(work, executor), work, 1e-6, 1e-8)
+
+
+@pytest.mark.parametrize("intervals", [(None, None), ("batch", "batch")])
+def test_the_kernels_train_on_a_share_of_a_batch(intervals, monkeypatch):
+    monkeypatch.setitem(PRECISIONS, "exact", Precision(torch.float32, kernels=True))
+    work = task("aa-hsfl-ll", "residual", intervals=intervals, server_share=0.5)
+    assert_trained_alike(reference(work), on_gpu(work, "folded", "exact"), work, 1e-3, 1e-2)
+
+
 @pytest.mark.parametrize("scheme", ["sfl", "aa-hsfl-ll"])
 def test_the_kernels_train_with_int8_between_the_tiers(scheme):
     work = task(scheme, "residual", wire="int8")

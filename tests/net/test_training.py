@@ -29,6 +29,7 @@ STEP = {"rtol": 1e-2, "atol": 1e-3}
             {"wire": "int8", "aggregator_interval": "batch", "server_interval": 2},
             STEP,
         ),
+        ("aa-hsfl-ll", {"server_share": 0.5, "server_interval": "batch"}, CLOSE),
     ],
 )
 def test_weights_equal_those_of_the_reference_engine(tmp_path, scheme, training, close):
@@ -54,8 +55,9 @@ def test_weights_equal_those_of_the_reference_engine(tmp_path, scheme, training,
         assert one.samples == other.samples
 
 
-def test_bytes_are_those_that_the_plan_predicts(tmp_path):
-    with running(scenario(rounds=1)) as site:
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_bytes_are_those_that_the_plan_predicts(tmp_path, share):
+    with running(scenario(rounds=1, server_share=share)) as site:
         site.train(tmp_path / "run")
     (record,) = read_records(RunFolder(tmp_path / "run").rounds)
     assert record.real is not None

@@ -106,7 +106,12 @@ def problems(
         wishes = draw(wishes_for(len(fleet), fewest_kept(how, kept), max(cuts)))
     return Problem(
         fleet,
-        Workload(profile, batch=draw(st.integers(1, 5)), epochs=draw(st.integers(1, 3))),
+        Workload(
+            profile,
+            batch=draw(st.integers(1, 5)),
+            epochs=draw(st.integers(1, 3)),
+            server_share=draw(st.sampled_from([1.0, 0.4])),
+        ),
         cuts,
         model or draw(st.sampled_from(MODELS)),
         wishes,

@@ -32,9 +32,9 @@ def group_delay(problem, h, v, k, others) -> float:
     """T(k) of one group alone, straight from the cost model's terms."""
     members = np.array([k, *others])
     group = Placement.three_tiers(h, v, np.zeros(len(members)))
-    terms = round_terms(problem.fleet.subset(members), problem.work, group)
+    terms = round_terms(problem.fleet.subset(members), problem.work, group, problem.scheme)
     everybody = Placement.three_tiers(h, v, np.arange(len(problem.fleet)))
-    server = round_terms(problem.fleet, problem.work, everybody).server
+    server = round_terms(problem.fleet, problem.work, everybody, problem.scheme).server
     if problem.model == "network" and problem.scheme.local_loss:
         return max(
             stage.max()

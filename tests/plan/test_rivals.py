@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 from itertools import product
 
@@ -107,9 +108,10 @@ def estimate(problem, n, v, server_models) -> float:
     """T_hat of client n at cut v, while the server works on models cut at `server_models`."""
     fleet, work = problem.fleet, problem.work
     batches = work.epochs * problem.batches
+    seen = min(work.batch, max(2, math.ceil(work.server_share * work.batch))) / work.batch
     own = 3 * batches * work.forward(1, v) / fleet.throughput[n]
-    server = sum(3 * batches * work.forward(cut + 1, problem.depth) for cut in server_models)
-    moved = 2 * work.weights(1, v) + batches * work.activations(v)
+    server = sum(3 * batches * work.forward(cut + 1, problem.depth) for cut in server_models) * seen
+    moved = 2 * work.weights(1, v) + batches * work.activations(v) * seen
     return max(own, server / fleet.server_throughput) + moved / fleet.to_server[n]
 
 

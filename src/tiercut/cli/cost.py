@@ -85,6 +85,7 @@ def cost(
         "batch": inputs.work.batch,
         "epochs": inputs.work.epochs,
         "portions": inputs.work.portions,
+        "server_share": inputs.work.server_share,
         "binding": binding(inputs.fleet, inputs.work, placement, chosen, inputs.cost),
     }
     if json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar, get_args
 
@@ -90,8 +90,11 @@ def read_inputs(
         devices = build_fleet(read.fleet, Seeds(read.seed))
     usual = planned if planned is not None else training
     plans = planned if planned is not None else read.plan if read else PlanSection()
-    size, length = given(batch, usual.batch), given(epochs, usual.epochs)
-    work = Workload(model, size, length, usual.wire, usual.portions)
+    work = replace(
+        Workload.under(usual, model),
+        batch=given(batch, usual.batch),
+        epochs=given(epochs, usual.epochs),
+    )
     check_portions(devices.names, devices.examples.tolist(), work.portions)
     kept = given(client_layers, plans.client_layers)
     return Inputs(read, devices, work, cost_model(given(cost, plans.cost)), kept)

@@ -30,7 +30,7 @@ def binding(
     fleet: Fleet, work: Workload, placement: Placement, scheme: SchemeCost, model: CostModel
 ) -> str:
     """Which client, link or the server takes the largest part of the round, as a sentence."""
-    terms = round_terms(fleet, work, placement)
+    terms = round_terms(fleet, work, placement, scheme)
     seconds = round_seconds(fleet, work, placement, scheme, model)
     batches = work.batches(fleet)
     name = _Names(fleet, placement)

@@ -114,7 +114,7 @@ class Terms:
         return np.where(self.radio > 0, self.radio + self.uplink_shared, 0.0)
 
 
-def round_terms(fleet: Fleet, work: Workload, placement: Placement) -> Terms:
+def round_terms(fleet: Fleet, work: Workload, placement: Placement, scheme: SchemeCost) -> Terms:
     """The durations of one round of `placement`."""
     h, v, k = placement.aggregator_layers, placement.cut_layers, placement.aggregator_of
     count = len(fleet)
@@ -124,10 +124,10 @@ def round_terms(fleet: Fleet, work: Workload, placement: Placement) -> Terms:
     middle = work.forward(h + 1, v) / fleet.throughput[k]
     hosting = _sum_of_group(k, middle)
     hop = work.activations(h) / fleet.links.pairs(clients, k)
-    uplink = work.activations(v) / fleet.to_server[k]
+    uplink = work.upload(v, scheme) / fleet.to_server[k]
     hop_at, uplink_at = _sum_of_group(k, hop), _sum_of_group(k, uplink)
     shared = fleet.links.shared
-    served = 3 * work.forward(v + 1, work.profile.depth) / fleet.server_throughput
+    served = work.above(v, scheme) / fleet.server_throughput
     return Terms(
         fetch=work.weights(1, carried) / fleet.to_server,
         weak=weak,
@@ -155,7 +155,7 @@ def round_seconds(
     fleet: Fleet, work: Workload, placement: Placement, scheme: SchemeCost, model: CostModel
 ) -> RoundSeconds:
     """The seconds of one round of `scheme` with this placement."""
-    terms = round_terms(fleet, work, placement)
+    terms = round_terms(fleet, work, placement, scheme)
     batches = work.batches(fleet)
     if not scheme.local_loss:
         first = _with_barriers(terms, work, batches, *_end_to_end(terms, model))

@@ -125,7 +125,7 @@ def round_timeline(
     fleet: Fleet, work: Workload, placement: Placement, scheme: SchemeCost, model: CostModel
 ) -> Timeline:
     """A whole round: weights down, every batch of every epoch, weights up."""
-    plan = _Round(placement, round_terms(fleet, work, placement), scheme, model, Timeline())
+    plan = _Round(placement, round_terms(fleet, work, placement, scheme), scheme, model, Timeline())
     now = _move_weights(plan, "weights down", (), from_server=True)
     batches = work.batches(fleet)
     for _ in range(work.epochs):
@@ -138,7 +138,7 @@ def batch_timeline(
     fleet: Fleet, work: Workload, placement: Placement, scheme: SchemeCost, model: CostModel
 ) -> Timeline:
     """One batch alone, from time 0."""
-    plan = _Round(placement, round_terms(fleet, work, placement), scheme, model, Timeline())
+    plan = _Round(placement, round_terms(fleet, work, placement, scheme), scheme, model, Timeline())
     _epoch(plan, 1, plan.timeline.barrier("start", ()))
     return plan.timeline
 

@@ -48,8 +48,9 @@ def round_bytes(
     copies = placement.is_aggregator if scheme.one_model_per_group else np.full(len(fleet), True)
     weights = work.weights(1, h).sum() + work.weights(h + 1, v)[copies].sum()
     hops = batches * work.activations(h)[served].sum()
-    cuts = batches * work.activations(v).sum()
+    cuts = batches * work.upload(v, scheme).sum()
     returned = 0.0 if scheme.local_loss else cuts
+    labels = work.batch * served.sum() + work.seen(scheme) * len(fleet)
     return RoundBytes(
         weights_down=weights,
         weights_up=weights,
@@ -58,7 +59,7 @@ def round_bytes(
         activations_to_server=cuts,
         gradients_from_server=returned,
         total=2 * weights + 2 * hops + cuts + returned,
-        labels=batches * work.batch * LABEL_BYTES * float(served.sum() + len(fleet)),
+        labels=batches * LABEL_BYTES * float(labels),
         head_weights=_head_weights(work, placement, scheme, copies),
     )
 

@@ -83,6 +83,7 @@ class Lane:
             tap=layers if chains.back is not None else None,
             clock=self._clock,
             wire=wire,
+            seen=stack.task.seen.tolist(),
         )
 
     def sizes(self, feed: Feed, batches: range, present: NDArray[np.bool_]) -> Tensor:

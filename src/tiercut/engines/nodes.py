@@ -188,9 +188,13 @@ class Host:
     def end_batch(self, number: int, sizes: Mapping[int, int]) -> None:
         """Batch `number` (from 1) is over; `sizes` are the samples that each client had in it."""
         if self.interval == "batch":
-            self._update_shared(sizes)
+            self._update_shared({n: self.trained_on(size) for n, size in sizes.items()})
         elif isinstance(self.interval, int) and number % self.interval == 0:
             self.average()
+
+    def trained_on(self, samples: int) -> int:
+        """How many samples of a client's batch this host sees."""
+        return samples
 
     def end_epoch(self, number: int) -> None:
         """Epoch `number` (from 1) is over."""
@@ -312,7 +316,8 @@ class Aggregator(Host):
         client, labels = message.client, message.labels
         replica, duty = self.replicas[client], self.duties[client]
         values = replica.forward(message.values, message.step, head=duty.head)
-        upwards = Activations(client, message.step, values.detach(), labels)
+        seen = self.task.sent_up(len(labels))
+        upwards = Activations(client, message.step, values.detach()[:seen], labels[:seen])
         self.transport.send(self.address, duty.above, upwards)
         if duty.head is None:
             self._values[client] = values
@@ -369,6 +374,10 @@ class Server(Host):
             gradient = Gradients(client, replica.input_gradient)
             self.transport.send(self.address, self.duties[client].below, gradient)
         self._update(client)
+
+    def trained_on(self, samples: int) -> int:
+        """See Host; under a local loss a share is enough."""
+        return self.task.sent_up(samples)
 
     def end_epoch(self, number: int) -> None:
         """Average what is here, and tell who wants to know."""

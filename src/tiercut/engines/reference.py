@@ -54,17 +54,12 @@ class Reference:
                 self.clients[n].start()
             self.transport.deliver()
             self.common.go_on(self.server.result(), plan)
-        samples = 0
         for n, turn in schedule.turns.items():
             self.steps[n] = turn.steps.stop
-            samples += turn.attends * sum(turn.sizes)
         everybody = schedule.turns.keys()
         local = sum(node.loss_over(everybody) for node in self.aggregators)
-        return Trained(
-            samples=samples,
-            local_loss=local / samples if self.task.scheme.local_loss else None,
-            loss=self.server.loss_over(everybody) / samples,
-        )
+        sizes = schedule.sizes_of(everybody)
+        return Trained.over(self.task, sizes, (local, self.server.loss_over(everybody)))
 
     def _begin(self, plan: Round, schedule: Schedule) -> None:
         """Tell everybody what to do, and send the weights for it."""

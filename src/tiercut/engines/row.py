@@ -113,7 +113,9 @@ class Row:
             values = self._front(channels_last(images))
             if "head" in self._chains:
                 local = self._loss(self._chains["head"], values, labels)
-                values = self._chains["back"](carried(values.detach(), self._wire))
+                seen = self.bucket.stack.task.sent_up(len(labels))
+                values, labels = values.detach()[:seen], labels[:seen]
+                values = self._chains["back"](carried(values, self._wire))
             loss = functional.cross_entropy(values, labels)
         loss.backward()
         self.masks.step.add_(1)

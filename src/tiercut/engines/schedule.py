@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tiercut.engines.feed import batch_sizes
 from tiercut.engines.task import Brief, Round
@@ -46,6 +49,12 @@ class Schedule:
     """Of those that a node needs to know, in the order in which sums are made."""
     taking_part: Set[int]
     """Everybody."""
+
+    def sizes_of(self, clients: Iterable[int]) -> NDArray[np.int64]:
+        """The samples in every batch that these clients train on in the round."""
+        turns = [self.turns[n] for n in clients]
+        sizes = [size for turn in turns for size in turn.attends * turn.sizes]
+        return np.array(sizes, dtype=np.int64)
 
 
 def make_schedule(task: Brief, plan: Round, steps: Sequence[int]) -> Schedule:

@@ -106,11 +106,12 @@ class Shard:
         executors = cast(list[Stepwise], self._running)
         for executor in executors:
             executor.backward(self.feed, batch, _own(executor, here))
-        sizes = self._sizes(batch, here)
+        training = self._sizes(batch, here) > 0
         for executor in executors:
-            executor.update(None, _own(executor, sizes > 0))
+            executor.update(None, _own(executor, training))
         moving: dict[bytes, list[str]] = {}
         for part in self._tiers.shared:
+            sizes = self._sizes(batch, here, part)
             for layer, group in self._tiers.groups(part, here):
                 mixing = Mixing.of(group, sizes, self.settings.device)
                 if mixing is not None:
@@ -118,7 +119,7 @@ class Shard:
                         mixing.average(self._gradients.get(key, self.stack.weights[key]))
                 if part == Part.SERVER and not self._alone:
                     continue  # until it is known what it comes to everywhere
-                rows = np.isin(group, group[sizes > 0]) & (group >= 0)
+                rows = np.isin(group, group[training]) & (group >= 0)
                 moving.setdefault(rows.tobytes(), []).append(layer)
         for mask, layers in moving.items():
             self._update(layers, np.frombuffer(mask, dtype=np.bool_))
@@ -152,7 +153,8 @@ class Shard:
         Where the server has one model for all, this is the gradient of the last of the batches.
         """
         here = self._by_row(present)
-        weights = self._sizes(batches[-1], here) if self._shares_server else self._weights()
+        server = Part.SERVER
+        weights = self._sizes(batches[-1], here, server) if self._shares_server else self._weights()
         values: dict[str, Tensor] = {}
         behind: dict[str, float] = {}
         for layer, rows in self._server_rows(here):
@@ -215,9 +217,10 @@ class Shard:
         weights: NDArray[np.float64] = self.task.weights[self._clients]
         return weights
 
-    def _sizes(self, batch: int, here: Present) -> NDArray[np.float64]:
+    def _sizes(self, batch: int, here: Present, part: Part = Part.CLIENT) -> NDArray[np.float64]:
+        """The samples of a batch that a part trains on."""
         sizes: Ints = self.feed.sizes[self._clients, batch] * here
-        return sizes.astype(np.float64)
+        return (self.task.seen[sizes] if part == Part.SERVER else sizes).astype(np.float64)
 
     @property
     def _clients(self) -> Ints:

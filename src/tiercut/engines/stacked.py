@@ -28,17 +28,16 @@ class Stacked(Shard):
 
     def _run_round(self, plan: Round, on_epoch: OnEpoch) -> Trained:
         self._take_places(Tiers(self.task, plan))
-        samples, sums = 0, np.zeros(2)
+        sizes, sums = [], np.zeros(2)
         for epoch, present in enumerate(plan.present):
             number = plan.index * self.task.epochs + epoch
             self.train(number, range(self.feed.batches), present)
             self._hosting.note_epoch(number, present)
-            samples += int(self.feed.sizes[present].sum())
+            sizes.append(self.feed.sizes[present].flatten())
             sums += self.take_losses()
             on_epoch(epoch + 1)
         self.stack.go_on(self.finish(present).values, self._tiers.several)
-        local, loss = (sums / max(samples, 1)).tolist()
-        return Trained(samples, local if self.task.scheme.local_loss else None, loss)
+        return Trained.over(self.task, np.concatenate(sizes), sums.tolist())
 
     def _take_places(self, tiers: Tiers) -> None:
         self.arrange(tiers)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tiercut.cost import Placement, RoundSeconds
+from tiercut.cost.workload import sent_up
 from tiercut.engines.optimiser import Optimiser
 from tiercut.errors import InputError
 from tiercut.fleet import check_portions
@@ -68,6 +69,8 @@ class Brief(ABC):
     seeds: Seeds
     head: HeadKind | None = None
     wire: Wire = "fp32"
+    server_share: float = 1.0
+    """Under a local loss the server trains on this share of every batch."""
     streams: tuple[str, ...] | None = None
     """Whose random streams each client uses, where not its own: replicas of one client agree."""
     whole: Whole | None = None
@@ -111,6 +114,16 @@ class Brief(ABC):
     def shapes(self) -> list[tuple[int, ...]]:
         """What comes out of every layer, for one sample."""
         return [tuple(shape) for shape in activation_shapes(self.model)]
+
+    def sent_up(self, samples: int) -> int:
+        """How many of a batch's samples go up to the server; a gradient comes back for all."""
+        return sent_up(samples, self.server_share) if self.scheme.local_loss else samples
+
+    @cached_property
+    def seen(self) -> NDArray[np.int64]:
+        """The same for batches of no samples, of one, and so on."""
+        largest = min(self.batch, max(self.counts, default=0))
+        return np.array([self.sent_up(size) for size in range(largest + 1)], dtype=np.int64)
 
     def build_head(self, cut: int) -> nn.Module:
         """The auxiliary head at layer `cut`, with its initial weights."""
@@ -250,13 +263,26 @@ class Measured:
 
 @dataclass(frozen=True)
 class Trained:
-    """What one round did: losses are means over its samples."""
+    """What one round did: losses are means over the samples of those who computed them."""
 
     samples: int
     local_loss: float | None
     loss: float
     measured: Measured | None = None
     """Where machines were real."""
+
+    @classmethod
+    def over(
+        cls,
+        task: Brief,
+        sizes: NDArray[np.int64],
+        losses: Sequence[float],
+        measured: Measured | None = None,
+    ) -> Trained:
+        """What batches of these `sizes` came to; `losses` are summed, the local and the final."""
+        samples, seen = int(sizes.sum()), int(task.seen[sizes].sum())
+        local, final = losses[0] / max(samples, 1), losses[1] / max(seen, 1)
+        return cls(samples, local if task.scheme.local_loss else None, final, measured)
 
 
 class RoundLost(Exception):

@@ -23,7 +23,7 @@ SAME = {
     "data": ("name", "partition", "alpha", "shards", "augment"),
     "training": (
         *("batch", "epochs", "portions", "optimiser", "rate", "momentum", "weight_decay", "head"),
-        *("outer_momentum", "participation", "client_dropout", "wire"),
+        *("outer_momentum", "participation", "client_dropout", "wire", "server_share"),
     ),
 }
 """What rounds depend on beside the plan: a run in which it differs teaches nothing here."""

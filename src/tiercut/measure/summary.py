@@ -40,19 +40,26 @@ def summarise(results: Results, targets: Sequence[float] | None = None) -> dict[
 
 def _heading(manifest: Manifest) -> dict[str, Any]:
     scenario = manifest.scenario
-    portions, momentum = scenario.training.portions, scenario.training.outer_momentum
-    in_common = not any("training.outer_momentum" in own for own in manifest.overrides.values())
     return {
         "name": scenario.name,
         "model": scenario.model.name,
         "data": scenario.data.name,
         "clients": manifest.clients,
-        "batch": scenario.training.batch,
-        "epochs": scenario.training.epochs,
-        **({"portions": portions} if portions > 1 else {}),
-        **({"outer_momentum": momentum} if momentum and in_common else {}),
+        **_in_common(manifest, batch=None, epochs=None),
+        **_in_common(manifest, portions=1, outer_momentum=0.0, server_share=1.0),
         "rounds": scenario.training.rounds,
         "cost": scenario.plan.cost,
+    }
+
+
+def _in_common(manifest: Manifest, **usual: float | None) -> dict[str, float]:
+    """The keys of [training] that are the same for all schemes, and not what is usual."""
+    own = {key for keys in manifest.overrides.values() for key in keys}
+    values = {key: getattr(manifest.scenario.training, key) for key in usual}
+    return {
+        key: value
+        for key, value in values.items()
+        if value != usual[key] and f"training.{key}" not in own
     }
 
 

@@ -37,6 +37,7 @@ def make_job(scenario: Scenario, scheme: Scheme, data: Dataset) -> Job:
         seed=scenario.seed,
         head=training.head,
         wire=training.wire,
+        server_share=training.server_share,
         augment=scenario.data.augment,
         mean=data.mean,
         std=data.std,
@@ -78,5 +79,6 @@ def make_task(job: Job, name: str, load: Load) -> Task:
         seeds=seeds,
         head=job.head,
         wire=job.wire,
+        server_share=job.server_share,
         augment=job.augment,
     )

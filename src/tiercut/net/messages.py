@@ -18,7 +18,7 @@ from tiercut.net.frames import reader
 from tiercut.net.tensors import MOST_DIMENSIONS, TensorHeader
 from tiercut.scenario import MOST_EXAMPLES, Interval, Wire
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Nodes of another protocol are refused."""
 MOST_CLASSES = 2**16
 """A device builds the last layer that a server asks for, and must have room for it."""
@@ -43,6 +43,7 @@ HostPort = Annotated[
     ),
 ]
 Amount = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(gt=0, le=1)]
 # What no machine exceeds; a plan made with these is still made of finite numbers.
 Throughput = Annotated[float, Field(ge=1, le=1e18)]
 Rate = Annotated[float, Field(ge=1, le=1e15)]
@@ -77,6 +78,7 @@ class Job(Document):
     seed: Count
     head: Literal["flat", "pooled"] | None
     wire: Wire
+    server_share: Share
     augment: bool
     mean: Channels
     std: Deviations

@@ -7,6 +7,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from tiercut.cost import Placement, RoundSeconds
@@ -174,14 +175,11 @@ class Rounds:
         return self._sum_up(attempt, measured)
 
     def _sum_up(self, attempt: Attempt, measured: Measured) -> Trained:
-        turns = attempt.schedule.turns
-        samples = sum(turns[n].attends * sum(turns[n].sizes) for n in attempt.present)
-        loss = self.server.loss_over(attempt.present) / samples
-        local = None
-        if self._task.scheme.local_loss:
-            losses = [attempt.finished[n].loss for n in sorted(attempt.present)]
-            local = sum(math.nan if one is None else one for one in losses) / samples
-        return Trained(samples, local, loss, measured)
+        sizes = attempt.schedule.sizes_of(attempt.present)
+        losses = [attempt.finished[n].loss for n in sorted(attempt.present)]
+        local = sum(math.nan if one is None else one for one in losses)
+        loss = self.server.loss_over(attempt.present)
+        return Trained.over(self._task, sizes, (local, loss), measured)
 
     def _bytes(self, attempt: Attempt) -> Counter[str]:
         total = Counter(self.post.bytes)
@@ -215,7 +213,9 @@ class Rounds:
         for n, (own, served, _) in duties.items():
             k = int(placement.aggregator_of[n])
             shape = self._task.shapes[int(placement.cut_layers[n]) - 1]
-            due[k].flows[n] = Flow(schedule.turns[n], shape, self._task.wire)
+            turn = schedule.turns[n]
+            seen = replace(turn, sizes=tuple(map(self._task.sent_up, turn.sizes)))
+            due[k].flows[n] = Flow(seen, shape, self._task.wire)
             due[n].weights["client"][n] = self._described(own)
             due[k].weights["aggregator"][n] = self._described(served)
         return due

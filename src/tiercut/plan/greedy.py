@@ -117,8 +117,8 @@ class _Groups:
         self.weak = work.forward(1, h) / fleet.throughput
         self.sending = work.activations(h)
         self.hosting = work.forward(h + 1, v) / fleet.throughput[aggregators]
-        self.uplink = work.activations(v) / fleet.to_server[aggregators]
-        self.server = 3 * len(fleet) * work.forward(v + 1, problem.depth) / fleet.server_throughput
+        self.uplink = work.upload(v, scheme) / fleet.to_server[aggregators]
+        self.server = len(fleet) * work.above(v, scheme) / fleet.server_throughput
         self.open = np.arange(len(aggregators)) < counts[:, None]
         self.open &= _willing(problem)[aggregators]
         self.forbidden = _partners(problem.wishes)

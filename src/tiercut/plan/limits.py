@@ -71,14 +71,14 @@ class Limits:
     def __init__(self, sites: Sites, h: int, v: int) -> None:
         """Collect the rows of the problem's cost model."""
         problem = sites.problem
-        work = problem.work
+        work, scheme = problem.work, problem.scheme
         self.sites, self.h, self.v = sites, h, v
         self.weak: Floats = work.forward(1, h) / sites.throughput
         self.hosting: Floats = work.forward(h + 1, v) / sites.throughput
-        self.uplink: Floats = work.activations(v) / sites.to_server
+        self.uplink: Floats = work.upload(v, scheme) / sites.to_server
         self.hop_bytes = float(work.activations(h))
         self.fetch: Floats = work.weights(1, v) / sites.to_server
-        server_work = 3 * len(problem.fleet) * float(work.forward(v + 1, problem.depth))
+        server_work = len(problem.fleet) * float(work.above(v, scheme))
         self.server = server_work / problem.fleet.server_throughput
         theta = float((work.weights(1, h) / sites.to_server).max())
         if problem.model == "paper":

@@ -43,6 +43,7 @@ class Plan:
     epochs: int
     portions: int
     wire: Wire
+    server_share: float
     cost: CostModel
     cuts: tuple[int, ...]
     client_layers: int | None
@@ -81,6 +82,7 @@ class Plan:
             "epochs": self.epochs,
             "portions": self.portions,
             "wire": self.wire,
+            "server_share": self.server_share,
             "cost": self.cost,
             "cuts": list(self.cuts),
             "client_layers": self.client_layers,
@@ -112,6 +114,7 @@ def price(
         epochs=work.epochs,
         portions=work.portions,
         wire=work.wire,
+        server_share=work.server_share,
         cost=model,
         cuts=problem.cuts,
         client_layers=problem.client_layers,
@@ -145,6 +148,7 @@ class PlanFile(Document):
     epochs: int = Field(default=3, ge=1)
     portions: int = Field(default=1, ge=1)
     wire: Wire = "fp32"
+    server_share: float = Field(default=1.0, gt=0, le=1)
     cost: CostModel = "paper"
     cuts: tuple[int, ...] | None = Field(default=None, strict=False, min_length=1)
     client_layers: int | None = Field(default=None, ge=1, le=MOST)

@@ -96,14 +96,15 @@ class _Tiers:
 
     @classmethod
     def of(cls, problem: Problem) -> _Tiers:
-        fleet, work, cuts = problem.fleet, problem.work, np.unique(problem.cuts)
+        fleet, work, scheme = problem.fleet, problem.work, problem.scheme
+        cuts = np.unique(problem.cuts)
         batches = work.epochs * problem.batches
-        bytes_moved = 2 * work.weights(1, cuts) + batches * work.activations(cuts)
+        bytes_moved = 2 * work.weights(1, cuts) + batches * work.upload(cuts, scheme)
         return cls(
             cuts,
             client=batches * 3 * work.forward(1, cuts) / fleet.throughput[:, None],
             transfer=bytes_moved / fleet.to_server[:, None],
-            server=batches * 3 * work.forward(cuts + 1, problem.depth) / fleet.server_throughput,
+            server=batches * work.above(cuts, scheme) / fleet.server_throughput,
         )
 
     def seconds(self, server: Floats) -> Floats:

@@ -116,11 +116,14 @@ class Summary(_Part):
     model: str
     data: str
     clients: int
-    batch: int
-    epochs: int
+    batch: int | None = None
+    """Like the next four, of all schemes; where they have their own, it is not here."""
+    epochs: int | None = None
     portions: int = 1
     """An epoch is one of so many of the data."""
     outer_momentum: float = 0.0
+    server_share: float = 1.0
+    """Of every batch, what the server trains on under a local loss."""
     rounds: int
     cost: str
     targets: tuple[float, ...] = Field(strict=False)

@@ -57,13 +57,7 @@ class Setting:
         profile, kept = shipped_profile(scenario.model.name), scenario.plan.client_layers
         return Problem(
             sample_fleet(scenario.fleet, Seeds(seed)),
-            Workload(
-                profile,
-                scenario.training.batch,
-                scenario.training.epochs,
-                scenario.training.wire,
-                scenario.training.portions,
-            ),
+            Workload.under(scenario.training, profile),
             scenario.plan.cuts or all_cuts(profile.depth, aa, kept),
             scenario.plan.cost,
             client_layers=kept,

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tiercut.cost.traffic import LABEL_BYTES
 from tiercut.engines.build import Engine
 from tiercut.engines.task import Measured
 from tiercut.fleet import Fleet
@@ -48,17 +49,13 @@ def compare_real(plan: Plan, measured: Measured | None, attempts: int) -> RealRo
 
 
 def _predicted_bytes(plan: Plan) -> Traffic:
-    """Labels travel with activations, so that a client with an aggregator sends them twice."""
+    """Labels travel with activations, to aggregators those of all samples."""
     bytes_, served_by = plan.traffic, plan.placement.aggregator_of
     served = int((served_by != np.arange(len(served_by))).sum())
-    labels = bytes_.labels / (served + len(served_by))
+    labels = served * plan.epochs * plan.batches_per_epoch * plan.batch * LABEL_BYTES
     return Traffic(
-        between=bytes_.activations_to_aggregator
-        + bytes_.gradients_from_aggregator
-        + labels * served,
-        server=bytes_.activations_to_server
-        + bytes_.gradients_from_server
-        + labels * len(served_by),
+        between=bytes_.activations_to_aggregator + bytes_.gradients_from_aggregator + labels,
+        server=bytes_.activations_to_server + bytes_.gradients_from_server + bytes_.labels - labels,
         weights=bytes_.weights_down + bytes_.weights_up + bytes_.head_weights,
     )
 

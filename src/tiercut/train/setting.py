@@ -107,6 +107,7 @@ def agreed_terms(scenario: Scenario, scheme: Scheme, data: Dataset) -> dict[str,
         "seeds": seeds,
         "head": training.head,
         "wire": training.wire,
+        "server_share": training.server_share,
     }
 
 
@@ -114,8 +115,7 @@ def build_planner(
     scenario: Scenario, task: Brief, solver: str, plan: PlanFile | None = None
 ) -> Planner:
     """What plans the rounds of a task."""
-    profile = _profile(scenario, task.model)
-    work = Workload(profile, task.batch, task.epochs, task.wire, task.portions)
+    work = Workload.under(task, _profile(scenario, task.model))
     known = None if plan is None else _as_known(plan, task.scheme)
     cost = task.scheme.cost
     plans = scenario.plan

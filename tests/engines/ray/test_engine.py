@@ -42,6 +42,12 @@ def test_rounds_of_a_portion():
     assert both(work, [whole(work, index) for index in range(3)], 3) < TIGHT
 
 
+@pytest.mark.parametrize("interval", ["batch", "epoch"])
+def test_a_server_that_sees_a_share(interval):
+    work = task("aa-hsfl-ll", "normed", intervals=(None, interval), server_share=0.5)
+    assert both(work, [whole(work, index) for index in range(2)], 3) < TIGHT
+
+
 def test_rounds_that_start_ahead():
     work = task("aa-hsfl-ll", "normed", outer_momentum=0.8)
     assert both(work, [whole(work, index) for index in range(3)], 3) < TIGHT

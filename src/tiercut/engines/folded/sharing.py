@@ -8,7 +8,7 @@ are not, so that a captured step serves every batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 import torch
@@ -41,16 +41,17 @@ class Sharing:
         """Whether a parameter or buffer belongs to a layer that clients of this step share."""
         return step in self._group.get(_layer(name), {})
 
-    def prepare(self, sizes: Sequence[Tensor], dtype: torch.dtype) -> None:
-        """Weigh every client by its samples in this batch."""
+    def prepare(self, sizes: Callable[[int, str], Tensor], dtype: torch.dtype) -> None:
+        """Weigh every client by its samples in this batch, by step and layer."""
         self._shares: dict[str, dict[int, Tensor]] = {}
         self._moving: dict[str, dict[int, Tensor]] = {}
         for layer, group in self._group.items():
-            weights = self._members[layer] * torch.cat([sizes[n] for n in group]).to(dtype)
+            here = [sizes(n, layer) for n in group]
+            weights = self._members[layer] * torch.cat(here).to(dtype)
             total = weights.sum(1, keepdim=True)
-            shares = (weights / total.clamp(min=1)).split([len(sizes[n]) for n in group], dim=1)
+            shares = (weights / total.clamp(min=1)).split([len(each) for each in here], dim=1)
             self._shares[layer] = dict(zip(group, shares, strict=True))
-            samples = total.flatten().to(sizes[0].dtype)
+            samples = total.flatten().to(here[0].dtype)
             self._moving[layer] = {n: samples[numbers] for n, numbers in group.items()}
 
     def moving(self, step: int, name: str) -> Tensor:

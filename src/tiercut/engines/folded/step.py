@@ -44,11 +44,12 @@ class FoldedStep:
         tap: int | None = None,
         clock: Clock | None = None,
         wire: Wire = "fp32",
+        seen: Sequence[int] | None = None,
     ) -> None:
         """Prepare a step of one chain, or of two of which the second reads the first's `tap`.
 
         `tap` counts the first chain's layers that the second stands on; what it reads of them has
-        travelled by `wire`.
+        travelled by `wire`, and is the first `seen[size]` samples of a batch of so many, or all.
         """
         some = next(iter(chains[0].parameters.values()))
         count, device = some.shape[0], some.device
@@ -65,6 +66,8 @@ class FoldedStep:
         self.images = torch.zeros(shape, dtype=self.precision.dtype, device=device)
         self.labels = torch.zeros(count, batch, dtype=torch.int64, device=device)
         self.sizes = torch.zeros(count, dtype=torch.int32, device=device)
+        self._seen = None if seen is None else torch.tensor(seen, dtype=torch.int32, device=device)
+        self._most_seen = batch if seen is None else max(seen)
         self.losses = torch.zeros(count, len(chains), dtype=wide, device=device)
         self.rate = torch.full((1,), optimiser.rate, dtype=wide, device=device)
         counts = [(name, steps) for chain in chains for name, steps in chain.steps.items()]
@@ -77,6 +80,12 @@ class FoldedStep:
         self.images.copy_(images)
         self.labels.copy_(labels)
         self.sizes.copy_(sizes)
+
+    def sizes_in(self, position: int) -> Tensor:
+        """How many samples of the batch each client has in one of the chains."""
+        if position == 0 or self._seen is None:
+            return self.sizes
+        return self._seen[self.sizes]
 
     def refresh(self) -> None:
         """Call this after changing parameters from outside, such as by averaging them."""
@@ -105,7 +114,8 @@ class FoldedStep:
             gradients[name] = order.contiguous()
         if tap is None:
             return gradients, values
-        return gradients, arrived(tap.detach(), self._wire, kernels=self.precision.kernels)
+        sent = tap.detach()[: self._most_seen]
+        return gradients, arrived(sent, self._wire, kernels=self.precision.kernels)
 
     def update(
         self,
@@ -154,9 +164,10 @@ class FoldedStep:
         self, position: int, runner: Runner, values: Tensor
     ) -> tuple[dict[str, Tensor], Tensor | None]:
         with torch.enable_grad():
-            scores, tap = runner.forward(values, self.sizes)
-            losses = stock.losses(scores, self.labels, self.sizes)
-            total = (losses.sum(0) / self.sizes.clamp(min=1)).sum()
+            sizes, labels = self.sizes_in(position), self.labels[:, : len(values)]
+            scores, tap = runner.forward(values, sizes)
+            losses = stock.losses(scores, labels, sizes)
+            total = (losses.sum(0) / sizes.clamp(min=1)).sum()
         self.losses[:, position] += losses.detach().sum(0)
         names = list(runner.leaves)
         gradients = torch.autograd.grad(total, [runner.leaves[name] for name in names])

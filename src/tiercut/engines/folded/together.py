@@ -81,7 +81,7 @@ class Together:
 
     def _run(self) -> None:
         steps, sharing = self._steps, self._sharing
-        sharing.prepare([step.sizes for step in steps], steps[0].rate.dtype)
+        sharing.prepare(self._sizes, steps[0].rate.dtype)
         divisors = [step.divisors() for step in steps]
         values = [step.images for step in steps]
         # A host runs layers below the cuts of its clients or above them, never both, so that all
@@ -103,6 +103,16 @@ class Together:
             self._spread_statistics(position)
         for n, step in enumerate(steps):
             step.count(partial(self._moving, n))
+
+    def _sizes(self, n: int, layer: str) -> Tensor:
+        """How many samples of the batch each client of a step has in a layer."""
+        step = self._steps[n]
+        position = next(
+            position
+            for position, chain in enumerate(step.chains)
+            if layer in dict(chain.module.named_children())
+        )
+        return step.sizes_in(position)
 
     def _spread_statistics(self, position: int) -> None:
         buffers: dict[str, dict[int, Tensor]] = {}

@@ -58,16 +58,15 @@ class Sharded:
     ) -> None:
         self.task, self._crew, self._store = task, crew, crew.store
         self._keeping = keeping or Keeping()
-        sizes = [batch_sizes(count, task.batch, task.portions) for count in task.counts]
-        self._samples = np.array([sum(each) for each in sizes])
-        self._batches = np.array([len(each) for each in sizes])
-        self._whole = Whole(NOBODY, len(sizes), int(self._batches.max()))
+        self._sizes = [batch_sizes(count, task.batch, task.portions) for count in task.counts]
+        self._batches = np.array([len(each) for each in self._sizes])
+        self._whole = Whole(NOBODY, len(self._sizes), int(self._batches.max()))
         base = task.part((), (), (), self._whole)
         # A stack without rows: the model, and the heads so far.
         self._model = Stack(base, CPU, settings.dtype, channels_last=False)
         self._start, self._before = self._put_start()
-        self._hosting, self._parking = Hosting(len(sizes)), Parking(self._store)
-        self._steps: Ints = np.zeros(len(sizes), dtype=np.int64)
+        self._hosting, self._parking = Hosting(len(self._sizes)), Parking(self._store)
+        self._steps: Ints = np.zeros(len(self._sizes), dtype=np.int64)
         self._squads: list[Squad] = []
         """Those whose clients' moments are not parked."""
         self._begins: list[Call] = []
@@ -92,9 +91,8 @@ class Sharded:
         self._finish()
         attended = plan.present.sum(0)
         self._steps += attended * self._batches
-        samples = int((attended * self._samples).sum())
-        local, loss = (sums / max(samples, 1)).tolist()
-        return Trained(samples, local if self.task.scheme.local_loss else None, loss)
+        sizes = [times * each for times, each in zip(attended.tolist(), self._sizes, strict=True)]
+        return Trained.over(self.task, np.concatenate(sizes).astype(np.int64), sums.tolist())
 
     # ------------------------------------------------------------------------------- beginning
 

@@ -132,16 +132,22 @@ def _facts(summary: Summary) -> Html:
         "data": summary.data,
         "clients": f"{summary.clients:,}",
         "rounds": f"{summary.rounds:,}",
-        "epochs": f"{summary.epochs:,}",
-        **({"portions": f"{summary.portions:,}"} if summary.portions > 1 else {}),
-        **({"outer momentum": f"{summary.outer_momentum:g}"} if summary.outer_momentum else {}),
-        "batch": f"{summary.batch:,}",
+        **_fact("epochs", summary.epochs, None),
+        **_fact("portions", summary.portions, 1),
+        **_fact("outer momentum", summary.outer_momentum, 0),
+        **_fact("server share", summary.server_share, 1),
+        **_fact("batch", summary.batch, None),
         "seeds": ", ".join(map(str, seeds)) if 0 < len(seeds) <= 6 else f"{len(seeds)}",
         "cost model": summary.cost,
     }
     return together(
         element("div", element("dt", name), element("dd", value)) for name, value in facts.items()
     )
+
+
+def _fact(name: str, value: float | None, usual: float | None) -> dict[str, str]:
+    """Nothing where it is as usual."""
+    return {} if value == usual else {name: f"{value:,}"}
 
 
 def _cautions(content: Content) -> Html:

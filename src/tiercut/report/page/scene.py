@@ -56,8 +56,7 @@ def _those_planned_for(fleet: Fleet, plan: PlanRecord, source: str) -> Fleet:
 
 def build_work(scene: Scene, run: Run) -> Workload:
     """What a batch of the scene costs; refused where it is not what was recorded."""
-    plan = scene.plan
-    work = Workload(_profile(run), plan.batch, plan.epochs, plan.wire, plan.portions)
+    work = Workload.under(scene.plan, _profile(run))
     check_placement(scene.placement, scene.fleet, work.profile.depth)
     rebuilt = round_seconds(scene.fleet, work, scene.placement, scene.scheme, scene.plan.cost)
     recorded = scene.plan.seconds
