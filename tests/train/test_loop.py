@@ -1,4 +1,5 @@
 import json
+import shutil
 import threading
 
 import numpy as np
@@ -305,6 +306,14 @@ def test_going_on_with_something_else_is_refused(finished, changes, sentence):
     changes = {**changes, "training": {"rounds": 3, **changes.get("training", {})}}
     with pytest.raises(InputError, match=rf"manifest.json.*{sentence}.*or start another"):
         run(setting(**changes), folder, resume=True)
+
+
+def test_a_run_of_a_version_with_fewer_keys_goes_on(finished, tmp_path):
+    folder = shutil.copytree(finished[0], tmp_path / "run")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["scenario"]["training"]["server_share"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert run(setting(training={"rounds": 3}), folder, resume=True).new_rounds == 1
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tiercut.documents import show_value
+from tiercut.documents import check, show_value
 from tiercut.engines.task import Brief, Task
 from tiercut.errors import InputError
 from tiercut.fleet import Access, Between
@@ -69,14 +69,21 @@ def _data_of(task: Brief) -> tuple[object, ...]:
 
 
 def fingerprint(setting: Setting) -> str:
-    """A run's identity as one word."""
-    kept = _kept(as_json(setting.scenario))
+    """A run's identity as one word.
+
+    What is as it is by default has no part in it: a key that a later version adds changes nothing.
+    """
+    kept = _kept(setting.scenario.model_dump(mode="json", exclude_defaults=True))
     return digest(json.dumps({**kept, **inputs_of(setting)}, sort_keys=True))
 
 
 def check_identity(manifest: Mapping[str, Any], setting: Setting, source: str) -> None:
-    """Refuse to go on with a run that was started from something else."""
-    was, now = _kept(manifest["scenario"]), _kept(as_json(setting.scenario))
+    """Refuse to go on with a run that was started from something else.
+
+    Where the run is of an earlier version, keys that were not there yet are as by default.
+    """
+    then = check(Scenario, manifest["scenario"], f"{source}: scenario")
+    was, now = _kept(as_json(then)), _kept(as_json(setting.scenario))
     changes = [
         f"{key} was {show_value(was.get(key))} and is {show_value(now.get(key))}"
         for key in sorted(was.keys() | now.keys())
