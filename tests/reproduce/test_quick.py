@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from tests.reproduce.instances import write_study
 from tiercut.cli import app
 from tiercut.errors import InputError
+from tiercut.measure.results import read_results
+from tiercut.measure.summary import summarise
 from tiercut.reproduce import catalogue, runs, tables
 from tiercut.reproduce.catalogue import STUDIES
 from tiercut.reproduce.quick import LABEL, quick_study
@@ -195,8 +197,11 @@ def test_without_a_gpu_all_makes_what_runs_there_are(few, tmp_path, no_training)
 
 def test_without_training_what_is_there_is_shown(tmp_path, no_training):
     write_study(STUDIES["figure-5"], tmp_path / "figure-5", {"sfl": {0: [0.1, 0.2, 0.3]}})
+    path = tmp_path / "figure-5" / RESULTS / "summary.json"
+    path.write_text(json.dumps(summarise(read_results(path.parent)) | {"schemes": {}}))
     result = reproduce("figure-5", tmp_path, "--no-training")
     assert result.exit_code == 0, result.output
+    assert list(json.loads(path.read_text())["schemes"]) == ["sfl"]
     assert "Not finished: Multihop SFL" in (tmp_path / "figure-5" / "README.md").read_text()
     assert (tmp_path / "figure-5" / "report.html").exists()
     refused = reproduce("figure-8", tmp_path, "--no-training").exception

@@ -67,7 +67,7 @@ def report(
 
 
 def summary_of(folder: Path) -> Summary:
-    """The comparison's summary; derived anew where it was interrupted before it wrote one."""
+    """The comparison's summary; derived anew where runs have gone on since it was written."""
     from tiercut.cli.single_run import read_single
     from tiercut.measure.results import read_results
     from tiercut.measure.summary import summarise
@@ -78,12 +78,18 @@ def summary_of(folder: Path) -> Summary:
             f"{folder}: there is no such folder; give the one that `tiercut compare` or `tiercut"
             f" train` wrote"
         )
-    path = folder / "summary.json"
-    if path.exists():
-        return read_summary(path)
     alone = (folder / "rounds.jsonl").exists()
     found = read_single(folder) if alone else read_results(folder)
-    return summary_from_dict(summarise(found), str(folder))
+    now = summary_from_dict(summarise(found), str(folder))
+    path = folder / "summary.json"
+    if not path.exists():
+        return now
+    kept = read_summary(path)  # with targets that somebody may have chosen since
+    return kept if _rounds_in(kept) == _rounds_in(now) else now
+
+
+def _rounds_in(summary: Summary) -> dict[str, tuple[int, ...]]:
+    return {name: scheme.rounds_done for name, scheme in summary.schemes.items()}
 
 
 def fleet_after(scenario: Scenario, rounds: int) -> Fleet:

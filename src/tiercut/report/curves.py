@@ -46,8 +46,9 @@ def plot_curves(summary: Summary, path: Path, axis: Axis) -> None:
     for target in summary.targets:
         axes.axhline(target, color="#8a939c", linewidth=0.8, linestyle=(0, (5, 4)))
     _write_axes(axes, axis)
-    for text in axes.legend(frameon=False, loc="lower right").get_texts():
-        text.set_parse_math(False)
+    if any(scheme.curve for scheme in summary.schemes.values()):
+        for text in axes.legend(frameon=False, loc="lower right").get_texts():
+            text.set_parse_math(False)
     save_plot(figure, path)
 
 
