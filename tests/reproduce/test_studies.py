@@ -14,6 +14,8 @@ from tiercut.reproduce import tables
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.catalogue import STUDIES, choose
 from tiercut.reproduce.figures_4_to_7 import MODELS, RATES, TUNED, TUNED_NUMBERS, targets_of
+from tiercut.reproduce.fine import FINE
+from tiercut.reproduce.fine import NUMBERS as FINE_NUMBERS
 from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
@@ -49,7 +51,7 @@ def test_all_studies_of_a_model_train_on_the_same(model):
     files = {study.file for study in STUDIES.values() if study.model == model}
     found = [read_study(SCENARIOS, file) for file in files]
     assert len({(one.fleet, one.data, one.model, one.engine) for one in found}) == 1
-    shorter = tuple(version[1:] for version in (SWIFT, BRISK, FREE))
+    shorter = tuple(version[1:] for version in (SWIFT, BRISK, FREE, FINE))
     found = [one for one in found if not one.name.startswith(shorter)]
     assert len({one.training.rounds for one in found}) == 1
     paper = read_study(SCENARIOS, f"paper-{model}")
@@ -118,9 +120,7 @@ def test_brisk_is_swift_with_shorter_rounds():
 @pytest.mark.parametrize(
     ("number", "other", "more"),
     [
-        (4, "best-alexnet", {"training.epochs": 1, "training.wire": "int8"}),
         (5, "best-vgg11", {"training.epochs": 1, "training.rounds": 36, "training.wire": "int8"}),
-        (6, "swift-vgg19", {}),
         (7, "brisk-resnet101", {"training.rounds": 48}),
     ],
 )
@@ -130,6 +130,26 @@ def test_free_starts_rounds_ahead_and_every_contender_is_tuned(number, other, mo
     assert found == {"training.outer_momentum": 0.8, "plan.client_layers": 1, **more}
     assert study.overrides(SCENARIOS) == {}
     assert study.tuning == f"settings-{study.model}"
+
+
+@pytest.mark.parametrize("number", FINE_NUMBERS)
+def test_fine_takes_smaller_steps_and_every_contender_is_tuned(number):
+    study = STUDIES[f"figure-{number}{FINE}"]
+    found = differing(
+        *(read_study(SCENARIOS, f"{kind}-{study.model}") for kind in ("best", "fine"))
+    )
+    del found["training.rounds"]
+    assert found == {
+        "training.batch": 8,
+        "training.epochs": 1,
+        "training.portions": 4,
+        "training.outer_momentum": 0.8,
+        "training.wire": "int8",
+        "training.server_share": 0.25,
+        "plan.client_layers": 1,
+    }
+    assert study.overrides(SCENARIOS) == {}
+    assert study.tuning == f"settings-fine-{study.model}"
 
 
 def test_lean_is_our_best_with_fewer_bytes():

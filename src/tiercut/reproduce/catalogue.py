@@ -12,6 +12,7 @@ from tiercut.reproduce import (
     figure_2,
     figures_4_to_7,
     figures_8_and_9,
+    fine,
     free,
     gains,
     gains_network,
@@ -23,6 +24,7 @@ from tiercut.reproduce import (
 )
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.figures_4_to_7 import TUNED
+from tiercut.reproduce.fine import FINE
 from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.results import Table
@@ -38,6 +40,7 @@ STUDIES: dict[str, Study] = {
     **swift.STUDIES,
     **brisk.STUDIES,
     **free.STUDIES,
+    **fine.STUDIES,
     **lean.STUDIES,
     **figures_8_and_9.STUDIES,
     **table_vi.STUDIES,
@@ -49,7 +52,7 @@ FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
     gains_network.NAME: gains_network.make,
 }
 """What is made from the folder of studies."""
-BEYOND = (TUNED, SWIFT, BRISK, FREE, LEAN)
+BEYOND = (TUNED, SWIFT, BRISK, FREE, FINE, LEAN)
 """How versions of figures end that the paper does not have."""
 PARTS = ("figure-2", "table-vi")
 """Names that stand for a study of each of several models."""

@@ -1,8 +1,8 @@
 """Figures 4 to 7: all schemes train one model, accuracy against delay and against traffic.
 
 Here are two versions of each. As published, every scheme is what its paper says, with our best as a
-further contender; tuned, all schemes have the options of our best. swift.py, brisk.py, free.py and
-lean.py have more.
+further contender; tuned, all schemes have the options of our best. swift.py, brisk.py, free.py,
+fine.py and lean.py have more.
 """
 
 from __future__ import annotations

@@ -12,12 +12,11 @@ from tiercut.reproduce.settings import TITLES
 from tiercut.reproduce.study import Contender, Study, variant
 
 FREE = "-free"
-EPOCH = "one epoch"
-LENGTHS = {4: EPOCH, 5: EPOCH, 6: EPOCH, 7: "a quarter of a pass over every client's examples"}
+LENGTHS = {5: "one epoch", 7: "a quarter of a pass over every client's examples"}
 ALIKE = (
     "Every scheme averages models on one host every batch, sends activations and gradients as int8"
     " with a scale per sample, and may leave clients their first layer alone, on three tiers too,"
-    " where the paper has two at least.",
+    " where the paper has two at least."
 )
 OWN_SETTINGS = (
     "Every scheme has a setting of its own, a cut and a learning rate, a momentum from round to"
@@ -26,11 +25,13 @@ OWN_SETTINGS = (
 )
 
 
-def _study(number: int) -> Study:
+def freely_tuned(number: int, version: str, method: tuple[str, ...], tuning: str) -> Study:
+    """A version in which every scheme has the setting that suits it best."""
     model = MODELS[number]
+    what = f"{TITLES[model]} on {DATA[number]}"
     return Study(
-        title=f"Figure {number}, free: {TITLES[model]} on {DATA[number]}, everybody at its best",
-        file=f"free-{model}",
+        title=f"Figure {number}, {version}: {what}, everybody at its best",
+        file=f"{version}-{model}",
         model=model,
         contenders=(
             *map(Contender, ("sfl", "multihop", "locsfl", "dtfl")),
@@ -40,9 +41,12 @@ def _study(number: int) -> Study:
         judge=judge,
         targets=targets_of(model),
         seeds=SEEDS[model],
-        method=(*ALIKE, f"A round is {LENGTHS[number]}.", OWN_SETTINGS, *METHOD),
-        tuning=f"settings-{model}",
+        method=(ALIKE, *method, OWN_SETTINGS, *METHOD),
+        tuning=f"{tuning}-{model}",
     )
 
 
-STUDIES = {f"figure-{number}{FREE}": _study(number) for number in MODELS}
+STUDIES = {
+    f"figure-{number}{FREE}": freely_tuned(number, "free", (f"A round is {length}.",), "settings")
+    for number, length in LENGTHS.items()
+}

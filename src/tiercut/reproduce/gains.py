@@ -1,7 +1,7 @@
 """What our options reach at the accuracies of Table III: the least delay and the least traffic.
 
 Against rivals as published (Figures 4 to 7) and against rivals at their best (the tuned, swift,
-brisk, free and lean versions of these figures).
+brisk, free, fine and lean versions of these figures).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from pathlib import Path
 
 from tiercut.errors import InputError
 from tiercut.measure.results import Results
-from tiercut.reproduce import figures_4_to_7, free, lean, swift
+from tiercut.reproduce import figures_4_to_7, fine, free, lean, swift
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.figures_4_to_7 import AA, BEST, MODELS, TUNED, targets_of
+from tiercut.reproduce.fine import FINE
 from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import TABLE_III, PrintedGain
@@ -27,11 +28,11 @@ from tiercut.reproduce.trained import read_runs
 
 NAME = "gains"
 METHOD = (
-    "Made from the runs of Figures 4 to 7 and of their tuned, swift, brisk, free and lean versions;"
-    " trains nothing.",
+    "Made from the runs of Figures 4 to 7 and of their tuned, swift, brisk, free, fine and lean"
+    " versions; trains nothing.",
     "Of ours the one with the least delay, or the least traffic, at that accuracy is taken: AA"
-    " HSFL-ll, AA HSFL-ll with our options (best, swift, brisk, free), or with the fewest bytes"
-    " (lean).",
+    " HSFL-ll, AA HSFL-ll with our options (best, swift, brisk, free, fine), or with the fewest"
+    " bytes (lean).",
     "As published, the rivals are those of the figure; at their best, those of the other versions,"
     " with the same options as ours.",
     "The rival is the one with the least delay, or the least traffic, which may be two.",
@@ -59,15 +60,21 @@ class Kind:
 
 
 KINDS = {
-    "delay": Kind("delay", "delay", lambda paper: paper.delay, (TUNED, SWIFT, FREE)),
+    "delay": Kind("delay", "delay", lambda paper: paper.delay, (TUNED, SWIFT, FREE, FINE)),
     "traffic": Kind("traffic", "traffic", lambda paper: paper.overhead, (LEAN,)),
     "traffic of the fastest": Kind(
-        "traffic", "delay", lambda paper: paper.overhead, (TUNED, SWIFT, FREE)
+        "traffic", "delay", lambda paper: paper.overhead, (TUNED, SWIFT, FREE, FINE)
     ),
 }
-KNOWN = {*figures_4_to_7.STUDIES, *swift.STUDIES, *free.STUDIES, *lean.STUDIES}
+KNOWN = {
+    *figures_4_to_7.STUDIES,
+    *swift.STUDIES,
+    *free.STUDIES,
+    *fine.STUDIES,
+    *lean.STUDIES,
+}
 """Not every version is there of every figure."""
-VERSIONS = (TUNED, SWIFT, BRISK, FREE, LEAN)
+VERSIONS = (TUNED, SWIFT, BRISK, FREE, FINE, LEAN)
 NOBODY: tuple[Cell, Cell] = (None, None)
 """The gain over rivals at their best, and who they are, where none is there."""
 COLUMNS = (

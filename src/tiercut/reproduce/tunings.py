@@ -1,8 +1,8 @@
-"""What the free versions of figures are tuned over: as many settings for every scheme of a study.
+"""What the free and fine versions of figures are tuned over: as many settings for every scheme.
 
 Cuts are around the fastest of a scheme and towards the shallower ones, with which more is one model
 at the server. Where one cut is far faster than the rest, a scheme has more heads to try instead, or
-momenta; SFL and Multihop SFL have no head, and more cuts for it.
+momenta, or rates; SFL and Multihop SFL have no head, and more cuts for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tiercut.compare.settings import Values, combinations
 from tiercut.measure.tuning import Aim, Settings
-from tiercut.reproduce.free import STUDIES
+from tiercut.reproduce import fine, free
 from tiercut.reproduce.study import Study
 
 SEED = 100
@@ -48,18 +48,8 @@ def _cuts(*sets: list[int]) -> Values:
 
 MOMENTA: Values = {"training.outer_momentum": (0.0, 0.8)}
 HEADS: Values = {"training.head": ("flat", "pooled")}
-LOW: Values = {"training.rate": (3e-4, 1e-3)}
-HIGH: Values = {"training.rate": (1e-3, 3e-3)}
-"""For AlexNet, for which 1e-3 was the best of four."""
+RATES: Values = {"training.rate": (3e-4, 1e-3)}
 
-ALEXNET = {
-    "sfl": {**HIGH, **MOMENTA, **_cuts([4], [5])},
-    "multihop": {**HIGH, **MOMENTA, **_cuts([5], [6])},
-    "locsfl": {**HIGH, **MOMENTA, **_cuts([5]), **HEADS},
-    "dtfl": {**HIGH, **MOMENTA, **_cuts([4, 5, 6, 7], [5, 6, 7])},
-    "dtfl-contended": {**HIGH, **MOMENTA, **_cuts([4, 5, 6, 7], [5, 6, 7])},
-    "aa-hsfl-ll": {**HIGH, **MOMENTA, **_cuts([5]), **HEADS},
-}
 VGG11 = {
     "sfl": {**MOMENTA, **_cuts([4], [5], [6], [8])},
     "multihop": {**MOMENTA, **_cuts([5], [6], [7], [8])},
@@ -68,35 +58,54 @@ VGG11 = {
     "dtfl-contended": {**MOMENTA, **_cuts([4, 6, 7, 8], [5, 6, 7, 8]), **HEADS},
     "aa-hsfl-ll": {**MOMENTA, **_cuts([6], [7]), **HEADS},
 }
-VGG19_TIERS = _cuts([4, 8, 12], list(range(6, 17)))
-VGG19 = {
-    "sfl": {**LOW, **_cuts([2], [3], [4], [5])},
-    "multihop": {**LOW, **_cuts([6], [8], [10], [12])},
-    "locsfl": {**LOW, **_cuts([4], [7]), **HEADS},
-    "dtfl": {**LOW, **VGG19_TIERS, **HEADS},
-    "dtfl-contended": {**LOW, **VGG19_TIERS, **HEADS},
-    "aa-hsfl-ll": {**LOW, **_cuts([8], [9]), **HEADS},
-}
 RESNET101_TIERS = _cuts([1, 16, 22, 28, 34], [10, 16, 22, 28, 34])
 RESNET101 = {
-    "sfl": {**LOW, **_cuts([1]), **MOMENTA},
-    "multihop": {**LOW, **_cuts([10], [22])},
-    "locsfl": {**LOW, **_cuts([1], [10])},
-    "dtfl": {**LOW, **RESNET101_TIERS},
-    "dtfl-contended": {**LOW, **RESNET101_TIERS},
-    "aa-hsfl-ll": {**LOW, **_cuts([16], [22])},
+    "sfl": {**RATES, **_cuts([1]), **MOMENTA},
+    "multihop": {**RATES, **_cuts([10], [22])},
+    "locsfl": {**RATES, **_cuts([1], [10])},
+    "dtfl": {**RATES, **RESNET101_TIERS},
+    "dtfl-contended": {**RATES, **RESNET101_TIERS},
+    "aa-hsfl-ll": {**RATES, **_cuts([16], [22])},
 }
+
+FINE_ALEXNET = {
+    "sfl": {**RATES, **_cuts([4], [5], [6])},
+    "multihop": {**RATES, **_cuts([4], [5], [6])},
+    "locsfl": {**RATES, **_cuts([2], [3], [4])},
+    "dtfl": {**RATES, **_cuts([1, 2, 3, 4, 5, 6, 7], [2, 3, 4, 5], [3, 4, 5])},
+    "dtfl-contended": {**RATES, **_cuts([2, 3], [3, 4], [4, 5])},
+    "aa-hsfl-ll": {**RATES, **_cuts([3], [4], [5])},
+}
+FINE_VGG11 = {
+    "sfl": {**RATES, **_cuts([4], [5], [6])},
+    "multihop": {**RATES, **_cuts([5], [6], [7])},
+    "locsfl": {**RATES, **_cuts([2], [3], [4])},
+    "dtfl": {**RATES, **_cuts([2, 3, 4, 5, 6], [3, 4, 5, 6], [4, 5, 6])},
+    "dtfl-contended": {**RATES, **_cuts([2, 3], [4], [4, 5])},
+    "aa-hsfl-ll": {**RATES, **_cuts([3], [4], [5])},
+}
+FINE_VGG19 = {
+    "sfl": _cuts([2], [3], [4]),
+    "multihop": _cuts([6], [8], [10]),
+    "locsfl": _cuts([2], [3], [4]),
+    "dtfl": _cuts([2, 3, 4, 5, 6], [3, 4, 5, 6, 8], [4, 5, 6]),
+    "dtfl-contended": _cuts([2, 3], [3, 4], [4, 5, 6]),
+    "aa-hsfl-ll": _cuts([3], [4], [5]),
+}
+"""At 3e-4, the better one of FINE_VGG11."""
 
 
 def _tunings() -> dict[str, Tuning]:
     """By the folder that the study reads what was found from."""
-    terms = {
-        "alexnet": (0.94, 20, ALEXNET),
-        "vgg11": (0.65, 24, VGG11),
-        "vgg19": (0.85, 30, VGG19),
-        "resnet101": (0.45, 24, RESNET101),
+    terms: dict[str, tuple[float, int, Mapping[str, Values]]] = {
+        "settings-vgg11": (0.65, 24, VGG11),
+        "settings-resnet101": (0.45, 24, RESNET101),
+        "settings-fine-alexnet": (0.94, 16, FINE_ALEXNET),
+        "settings-fine-vgg11": (0.70, 48, FINE_VGG11),
+        "settings-fine-vgg19": (0.85, 60, FINE_VGG19),
     }
-    return {str(study.tuning): Tuning(study, *terms[study.model]) for study in STUDIES.values()}
+    studies = (*free.STUDIES.values(), *fine.STUDIES.values())
+    return {str(one.tuning): Tuning(one, *terms[str(one.tuning)]) for one in studies}
 
 
 TUNINGS = _tunings()
