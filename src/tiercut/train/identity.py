@@ -73,7 +73,7 @@ def fingerprint(setting: Setting) -> str:
 
     What is as it is by default has no part in it: a key that a later version adds changes nothing.
     """
-    kept = _kept(setting.scenario.model_dump(mode="json", exclude_defaults=True))
+    kept = _kept(setting.scenario, brief=True)
     return digest(json.dumps({**kept, **inputs_of(setting)}, sort_keys=True))
 
 
@@ -83,7 +83,7 @@ def check_identity(manifest: Mapping[str, Any], setting: Setting, source: str) -
     Where the run is of an earlier version, keys that were not there yet are as by default.
     """
     then = check(Scenario, manifest["scenario"], f"{source}: scenario")
-    was, now = _kept(as_json(then)), _kept(as_json(setting.scenario))
+    was, now = _kept(then), _kept(setting.scenario)
     changes = [
         f"{key} was {show_value(was.get(key))} and is {show_value(now.get(key))}"
         for key in sorted(was.keys() | now.keys())
@@ -105,11 +105,14 @@ def as_json(scenario: Scenario) -> dict[str, Any]:
     return scenario.model_dump(mode="json")
 
 
-def _kept(scenario: Mapping[str, Any]) -> dict[str, Any]:
-    """Those keys of a scenario that must not change."""
+def _kept(scenario: Scenario, *, brief: bool = False) -> dict[str, Any]:
+    """Those keys of a scenario that must not change; `brief`, but for what is as by default."""
+    name = scenario.engine.name
+    engine = scenario.engine.model_copy(update={"name": SAME_STATE.get(name, name)})
+    same = scenario.model_copy(update={"engine": engine})
     return {
-        key: SAME_STATE.get(value, value) if key == "engine.name" else value
-        for key, value in flatten(scenario).items()
+        key: value
+        for key, value in flatten(same.model_dump(mode="json", exclude_defaults=brief)).items()
         if key not in FREE and not key.startswith("probe.")
     }
 
