@@ -198,7 +198,7 @@ def test_names_stand_for_tables_studies_or_all():
     assert list(choose("figure-5", tuned=True).studies) == ["figure-5-tuned"]
     everything = choose("all")
     assert everything.tables == tables.TABLES
-    assert list(everything.from_studies) == ["table-iii", "gains", "gains-network"]
+    assert list(everything.from_studies) == ["table-iii", "gains", "gains-network", "least"]
     assert not [name for name in everything.studies if name.endswith((TUNED, SWIFT, BRISK, LEAN))]
 
 

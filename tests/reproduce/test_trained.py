@@ -5,7 +5,7 @@ import pytest
 from tests.measure.instances import PLAN
 from tests.reproduce.instances import HERE, write_study
 from tiercut.errors import InputError
-from tiercut.reproduce import gains, table_iii
+from tiercut.reproduce import gains, least, table_iii
 from tiercut.reproduce.catalogue import STUDIES
 from tiercut.reproduce.results import Spread, to_markdown
 from tiercut.reproduce.trained import document_of, tabulate
@@ -296,6 +296,28 @@ def test_gains_in_the_traffic_of_the_fastest_are_over_the_fastest_rival(tmp_path
     assert delay[3:] == (35.0, 50.0, 50.0, "SFL", 50.0, "SFL")
     assert least[3:] == (37.5, -100.0, -100.0, "LocSFL", None, None)
     assert fastest[2:] == ("traffic of the fastest", 37.5, 75.0, 75.0, "SFL", 75.0, "SFL")
+
+
+def test_the_least_is_that_of_all_versions(tmp_path):
+    """A round takes as many gigabytes as seconds here, and 65 % is reached in the second."""
+    clocks = {
+        "figure-5": {"sfl": 10.0, "aa-hsfl-ll": 6.0},
+        "figure-5-fine": {"sfl": 5.0, "aa-hsfl-ll": 4.0},
+        "figure-5-lean": {"locsfl": 2.0, "aa-hsfl-ll": 3.0},
+    }
+    for name, seconds in clocks.items():
+        curves = {one: {0: SLOW} for one in seconds}
+        write_study(STUDIES[name], tmp_path / name, curves, seconds=seconds)
+    delay, traffic = least.make(tmp_path).rows[:2]
+    assert delay[:4] == ("VGG-11", 65.0, "seconds", 6.0)
+    assert (delay[5:7], traffic[2:4], traffic[5:7]) == (
+        (4.0, "LocSFL"),
+        ("GB", 6.0),
+        (4.0, "LocSFL"),
+    )
+    lowest = {"sfl": {0: [0.1, 0.2, 0.3]}}
+    write_study(STUDIES["figure-5"], tmp_path / "low" / "figure-5", lowest)
+    assert {row[3:] for row in least.make(tmp_path / "low").rows} == {(None,) * 5}
 
 
 def test_gains_that_nobody_reached_are_left_open(tmp_path):

@@ -19,7 +19,7 @@ With training:
     figure_2 ...     one module per kind of study, with what it makes of the results
     swift, brisk     figures 6 and 7 with shorter rounds
     free             figures 5 and 7 with every scheme freely tuned
-    fine             figures 4 to 7 so, with small batches and a server that sees a share
+    fine             figures 4 to 6 so, with small batches and a server that sees a share
     tunings          the settings that it is tuned over
     lean             figures 4 to 7 with the fewest bytes
     readings         what is read off the runs of a contender
@@ -28,7 +28,10 @@ With training:
     runs             training them: the only module that needs torch, imported when it does
     trained          the table of a study, from the folder of its runs
     table_iii        Table III, from the runs of several studies
+    contest          who is at an accuracy with the least, of all versions of a figure
     gains            what our options reach against rivals as published and at their best
+    gains_network    the same in time on a real network
+    least            with how little an accuracy is reached, and with which scenario
     quick            a study in seconds
 
 `tiercut reproduce` is the command; docs/reproducing.md is the page for users.

@@ -17,6 +17,7 @@ from tiercut.reproduce import (
     gains,
     gains_network,
     lean,
+    least,
     swift,
     table_iii,
     table_vi,
@@ -50,6 +51,7 @@ FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
     table_iii.NAME: table_iii.make,
     gains.NAME: gains.make,
     gains_network.NAME: gains_network.make,
+    least.NAME: least.make,
 }
 """What is made from the folder of studies."""
 BEYOND = (TUNED, SWIFT, BRISK, FREE, FINE, LEAN)

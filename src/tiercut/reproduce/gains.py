@@ -8,20 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
-from tiercut.errors import InputError
 from tiercut.measure.results import Results
 from tiercut.reproduce import figures_4_to_7, fine, free, lean, swift
-from tiercut.reproduce.brisk import BRISK
-from tiercut.reproduce.figures_4_to_7 import AA, BEST, MODELS, TUNED, targets_of
+from tiercut.reproduce.contest import (
+    Figure,
+    Reader,
+    Way,
+    figures_in,
+    least,
+    ways_of_ours,
+    ways_of_rivals,
+)
+from tiercut.reproduce.figures_4_to_7 import AA, TUNED, targets_of
 from tiercut.reproduce.fine import FINE
 from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import TABLE_III, PrintedGain
 from tiercut.reproduce.results import Cell, Table
-from tiercut.reproduce.savings import RIVALS, Cost, cost_to, percent_saved
+from tiercut.reproduce.savings import percent_saved
 from tiercut.reproduce.settings import TITLES
 from tiercut.reproduce.swift import SWIFT
 from tiercut.reproduce.trained import read_runs
@@ -74,7 +80,6 @@ KNOWN = {
     *lean.STUDIES,
 }
 """Not every version is there of every figure."""
-VERSIONS = (TUNED, SWIFT, BRISK, FREE, FINE, LEAN)
 NOBODY: tuple[Cell, Cell] = (None, None)
 """The gain over rivals at their best, and who they are, where none is there."""
 COLUMNS = (
@@ -90,48 +95,6 @@ COLUMNS = (
 )
 
 
-Reader = Callable[[Path], Results | None]
-"""Reads the runs in the folder of a figure, where there are any."""
-
-
-@dataclass(frozen=True)
-class _Way:
-    """A contender's way to an accuracy."""
-
-    title: str
-    cost: Cost
-
-
-@dataclass(frozen=True, eq=False)
-class _Figure:
-    """The versions of one figure that have runs."""
-
-    number: int
-    folder: Path
-    read: Reader
-
-    @property
-    def model(self) -> str:
-        return MODELS[self.number]
-
-    @cached_property
-    def published(self) -> Results | None:
-        return self.read(self.folder / f"figure-{self.number}")
-
-    @cached_property
-    def beyond(self) -> dict[str, Results]:
-        """Those with equal options for all."""
-        return {
-            version: results
-            for version in VERSIONS
-            if (results := self.read(self.folder / f"figure-{self.number}{version}")) is not None
-        }
-
-    def has_best(self, kind: str) -> bool:
-        """Whether rivals are there at their best in this kind."""
-        return any(version in self.beyond for version in KINDS[kind].at_best)
-
-
 def make(output: Path) -> Table:
     """The table, for those of the figures whose runs are in `output`."""
     title = "Gains: as published, and with every rival at its best"
@@ -142,13 +105,8 @@ def tabulate(
     output: Path, read: Reader, title: str, method: tuple[str, ...], kinds: tuple[str, ...]
 ) -> Table:
     """The gains of some `kinds`, for those of the figures of which `read` finds runs."""
-    figures = [_Figure(number, output, read) for number in MODELS]
+    figures = figures_in(output, read)
     known = [one for one in figures if one.published is not None]
-    if not known:
-        raise InputError(
-            f"{output}: there are no runs of Figures 4 to 7, which the gains are made from; train"
-            f" them with `tiercut reproduce figure-4` and so on"
-        )
     return Table(
         title=title,
         method=method,
@@ -161,17 +119,17 @@ def tabulate(
     )
 
 
-def _rows(figure: _Figure, kinds: Iterable[str]) -> list[tuple[Cell, ...]]:
+def _rows(figure: Figure, kinds: Iterable[str]) -> list[tuple[Cell, ...]]:
     return [_row(figure, target, kind) for target in targets_of(figure.model) for kind in kinds]
 
 
-def _row(figure: _Figure, target: float, kind: str) -> tuple[Cell, ...]:
+def _row(figure: Figure, target: float, kind: str) -> tuple[Cell, ...]:
     assert figure.published is not None
     what = KINDS[kind]
-    published = _ways([figure.published], RIVALS, target)
-    at_best = _ways(figure.beyond.values(), RIVALS, target)
-    as_printed = _ways([figure.published], [AA], target)
-    ours = _ways([figure.published, *figure.beyond.values()], [AA, BEST], target)
+    published = ways_of_rivals([figure.published], target)
+    at_best = ways_of_rivals(figure.beyond.values(), target)
+    as_printed = ways_of_ours([figure.published], target, (AA,))
+    ours = ways_of_ours(figure.known, target)
     return (
         TITLES[figure.model],
         100 * target,
@@ -180,25 +138,21 @@ def _row(figure: _Figure, target: float, kind: str) -> tuple[Cell, ...]:
         _gain(as_printed, published, what),
         _gain(ours, published, what),
         _title(published, what),
-        *((_gain(ours, at_best, what), _title(at_best, what)) if figure.has_best(kind) else NOBODY),
+        *(
+            (_gain(ours, at_best, what), _title(at_best, what))
+            if _has_best(figure, kind)
+            else NOBODY
+        ),
     )
 
 
-def _ways(folders: Iterable[Results], names: Iterable[str], target: float) -> list[_Way]:
-    return [
-        _Way(results.manifest.titles[name], cost)
-        for results in folders
-        for name in names
-        if (cost := cost_to(results, name, target)) is not None
-    ]
+def _has_best(figure: Figure, kind: str) -> bool:
+    """Whether rivals are there at their best in this kind."""
+    return any(version in figure.beyond for version in KINDS[kind].at_best)
 
 
-def _least(ways: list[_Way], what: Kind) -> _Way | None:
-    return min(ways, key=lambda way: getattr(way.cost, what.least), default=None)
-
-
-def _gain(ours: list[_Way], theirs: list[_Way], what: Kind) -> Cell:
-    mine, rival = _least(ours, what), _least(theirs, what)
+def _gain(ours: list[Way], theirs: list[Way], what: Kind) -> Cell:
+    mine, rival = least(ours, what.least), least(theirs, what.least)
     if mine is None:
         return None if rival is None else "rival alone"
     if rival is None:
@@ -206,19 +160,19 @@ def _gain(ours: list[_Way], theirs: list[_Way], what: Kind) -> Cell:
     return percent_saved(getattr(mine.cost, what.saved), getattr(rival.cost, what.saved))
 
 
-def _title(ways: list[_Way], what: Kind) -> str | None:
-    least = _least(ways, what)
-    return None if least is None else least.title
+def _title(ways: list[Way], what: Kind) -> str | None:
+    first = least(ways, what.least)
+    return None if first is None else first.title
 
 
-def _missing(figures: Iterable[_Figure], kinds: Iterable[str]) -> list[str]:
+def _missing(figures: Iterable[Figure], kinds: Iterable[str]) -> list[str]:
     sentences = []
     for figure in figures:
         if figure.published is None:
             name = f"`tiercut reproduce figure-{figure.number}`"
             sentences.append(f"{TITLES[figure.model]} is missing: no {name}.")
         else:
-            sentences += _needs(figure, [kind for kind in kinds if not figure.has_best(kind)])
+            sentences += _needs(figure, [kind for kind in kinds if not _has_best(figure, kind)])
             sentences += [
                 _unfinished(f"figure-{figure.number}{version}", results)
                 for version, results in figure.beyond.items()
@@ -227,7 +181,7 @@ def _missing(figures: Iterable[_Figure], kinds: Iterable[str]) -> list[str]:
     return sentences
 
 
-def _needs(figure: _Figure, kinds: Iterable[str]) -> list[str]:
+def _needs(figure: Figure, kinds: Iterable[str]) -> list[str]:
     """What is missing to compare these kinds, in one sentence for all that need the same."""
     needing: dict[tuple[str, ...], list[str]] = {}
     for kind in kinds:
@@ -240,7 +194,7 @@ def _needs(figure: _Figure, kinds: Iterable[str]) -> list[str]:
     ]
 
 
-def _commands(figure: _Figure, versions: Iterable[str]) -> list[str]:
+def _commands(figure: Figure, versions: Iterable[str]) -> list[str]:
     names = [f"figure-{figure.number}{version}" for version in versions]
     return [f"`tiercut reproduce {name}`" for name in names if name in KNOWN]
 

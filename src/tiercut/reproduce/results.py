@@ -120,10 +120,7 @@ def to_markdown(document: dict[str, Any]) -> str:
         *(_row([show_cell(cell) for cell in row]) for row in document["rows"]),
         "",
         *(f"![{what}]({file})\n" for what, file in document.get("pictures", ())),
-        "## Differences",
-        "",
-        *(f"- {sentence}" for sentence in document["differences"]),
-        "",
+        *_differences(document["differences"]),
         "## How it was made",
         "",
         f"- command: `{document['command']}`",
@@ -134,6 +131,11 @@ def to_markdown(document: dict[str, Any]) -> str:
         "This page is made from result.json beside it.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _differences(sentences: Sequence[str]) -> list[str]:
+    listed = [f"- {sentence}" for sentence in sentences]
+    return ["## Differences", "", *listed, ""] if listed else []
 
 
 def _row(cells: Sequence[str]) -> str:
