@@ -95,7 +95,7 @@ def test_the_page_has_every_tuning():
 
 def test_the_commands_name_what_there_is():
     commands = [*runnable(PAGE), *re.findall(r"^tiercut (reproduce .*)$", PAGE, re.MULTILINE)]
-    assert len(commands) == 11
+    assert len(commands) == 13
     for command in commands:
         _, name, *options = shlex.split(command, comments=True)
         assert choose(name, tuned="--tuned" in options)

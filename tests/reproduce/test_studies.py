@@ -19,6 +19,7 @@ from tiercut.reproduce.fine import NUMBERS as FINE_NUMBERS
 from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
+from tiercut.reproduce.small import SMALL
 from tiercut.reproduce.study import differing, read_study
 from tiercut.reproduce.swift import NUMBERS as SWIFT_NUMBERS
 from tiercut.reproduce.swift import SWIFT
@@ -51,7 +52,7 @@ def test_all_studies_of_a_model_train_on_the_same(model):
     files = {study.file for study in STUDIES.values() if study.model == model}
     found = [read_study(SCENARIOS, file) for file in files]
     assert len({(one.fleet, one.data, one.model, one.engine) for one in found}) == 1
-    shorter = tuple(version[1:] for version in (SWIFT, BRISK, FREE, FINE))
+    shorter = tuple(version[1:] for version in (SWIFT, BRISK, FREE, SMALL, FINE))
     found = [one for one in found if not one.name.startswith(shorter)]
     assert len({one.training.rounds for one in found}) == 1
     paper = read_study(SCENARIOS, f"paper-{model}")
@@ -130,6 +131,21 @@ def test_free_starts_rounds_ahead_and_every_contender_is_tuned(number, other, mo
     assert found == {"training.outer_momentum": 0.8, "plan.client_layers": 1, **more}
     assert study.overrides(SCENARIOS) == {}
     assert study.tuning == f"settings-{study.model}"
+
+
+@pytest.mark.parametrize(
+    ("number", "other", "more"),
+    [
+        (6, "swift-vgg19", {"training.portions": 4, "training.rounds": 100}),
+        (7, "brisk-resnet101", {"training.rounds": 36}),
+    ],
+)
+def test_small_is_free_with_small_batches(number, other, more):
+    study = STUDIES[f"figure-{number}{SMALL}"]
+    found = differing(*(read_study(SCENARIOS, file) for file in (other, study.file)))
+    free = {"training.outer_momentum": 0.8, "plan.client_layers": 1}
+    assert found == {"training.batch": 8, **free, **more}
+    assert study.tuning == f"settings-small-{study.model}"
 
 
 @pytest.mark.parametrize("number", FINE_NUMBERS)

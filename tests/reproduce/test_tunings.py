@@ -1,4 +1,4 @@
-"""`tiercut reproduce settings-...`: what free and fine versions train with."""
+"""`tiercut reproduce settings-...`: what free, small and fine versions train with."""
 
 import json
 from dataclasses import replace
@@ -12,6 +12,7 @@ from tiercut.errors import InputError
 from tiercut.reproduce.catalogue import STUDIES, choose
 from tiercut.reproduce.fine import FINE
 from tiercut.reproduce.free import FREE
+from tiercut.reproduce.small import SMALL
 from tiercut.reproduce.study import Contender
 from tiercut.reproduce.tunings import SEED, TUNINGS, Tuning
 
@@ -65,8 +66,8 @@ def test_there_is_no_quick_tuning(reproduce):
     assert "leave --quick out" in str(reproduce("--quick").exception)
 
 
-def test_every_free_and_fine_version_reads_what_a_tuning_finds():
-    names = [name for name in STUDIES if name.endswith((FREE, FINE))]
+def test_every_free_small_and_fine_version_reads_what_a_tuning_finds():
+    names = [name for name in STUDIES if name.endswith((FREE, SMALL, FINE))]
     assert {STUDIES[name].tuning for name in names} == set(TUNINGS)
     assert choose("settings-vgg11").tunings == {"settings-vgg11": TUNINGS["settings-vgg11"]}
     assert choose("all").tunings == {}

@@ -18,6 +18,7 @@ from tiercut.reproduce import (
     gains_network,
     lean,
     least,
+    small,
     swift,
     table_iii,
     table_vi,
@@ -29,6 +30,7 @@ from tiercut.reproduce.fine import FINE
 from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.results import Table
+from tiercut.reproduce.small import SMALL
 from tiercut.reproduce.study import Study
 from tiercut.reproduce.swift import SWIFT
 from tiercut.reproduce.tables import Maker
@@ -41,6 +43,7 @@ STUDIES: dict[str, Study] = {
     **swift.STUDIES,
     **brisk.STUDIES,
     **free.STUDIES,
+    **small.STUDIES,
     **fine.STUDIES,
     **lean.STUDIES,
     **figures_8_and_9.STUDIES,
@@ -54,7 +57,7 @@ FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
     least.NAME: least.make,
 }
 """What is made from the folder of studies."""
-BEYOND = (TUNED, SWIFT, BRISK, FREE, FINE, LEAN)
+BEYOND = (TUNED, SWIFT, BRISK, FREE, SMALL, FINE, LEAN)
 """How versions of figures end that the paper does not have."""
 PARTS = ("figure-2", "table-vi")
 """Names that stand for a study of each of several models."""

@@ -15,9 +15,10 @@ from tiercut.reproduce.fine import FINE
 from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.savings import RIVALS, Cost, cost_to
+from tiercut.reproduce.small import SMALL
 from tiercut.reproduce.swift import SWIFT
 
-VERSIONS = (TUNED, SWIFT, BRISK, FREE, FINE, LEAN)
+VERSIONS = (TUNED, SWIFT, BRISK, FREE, SMALL, FINE, LEAN)
 OURS = (AA, BEST)
 
 Reader = Callable[[Path], Results | None]

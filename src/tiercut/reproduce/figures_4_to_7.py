@@ -2,7 +2,7 @@
 
 Here are two versions of each. As published, every scheme is what its paper says, with our best as a
 further contender; tuned, all schemes have the options of our best. swift.py, brisk.py, free.py,
-fine.py and lean.py have more.
+small.py, fine.py and lean.py have more.
 """
 
 from __future__ import annotations

@@ -12,11 +12,12 @@ from the server's gradient cannot have.
 from __future__ import annotations
 
 from tiercut.reproduce.free import freely_tuned
+from tiercut.reproduce.small import STEPS
 
 FINE = "-fine"
 NUMBERS = (4, 5, 6)
 METHOD = (
-    "A batch has 8 samples, and a round is a quarter of a pass over every client's examples.",
+    STEPS,
     "Under a local loss the server trains on a quarter of every batch; SFL and Multihop SFL have"
     " none, and their server sees everything.",
 )

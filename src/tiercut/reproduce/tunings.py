@@ -1,4 +1,4 @@
-"""What the free and fine versions of figures are tuned over: as many settings for every scheme.
+"""What free, small and fine versions are tuned over: as many settings for every scheme of a figure.
 
 Cuts are around the fastest of a scheme and towards the shallower ones, with which more is one model
 at the server. Where one cut is far faster than the rest, a scheme has more heads to try instead, or
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tiercut.compare.settings import Values, combinations
 from tiercut.measure.tuning import Aim, Settings
-from tiercut.reproduce import fine, free
+from tiercut.reproduce import fine, free, small
 from tiercut.reproduce.study import Study
 
 SEED = 100
@@ -68,6 +68,26 @@ RESNET101 = {
     "aa-hsfl-ll": {**RATES, **_cuts([16], [22])},
 }
 
+SHARES: Values = {"training.server_share": (1.0, 0.5)}
+
+SMALL_VGG19 = {
+    "sfl": _cuts([2], [3], [4], [5]),
+    "multihop": _cuts([6], [8], [10], [12]),
+    "locsfl": {**SHARES, **_cuts([5], [7])},
+    "dtfl": {**SHARES, **_cuts([4, 8], [6, 8, 10])},
+    "dtfl-contended": {**SHARES, **_cuts([4, 6], [6, 8])},
+    "aa-hsfl-ll": {**SHARES, **_cuts([7], [8])},
+}
+"""At 3e-4, which is the better one of FINE_VGG11 and of RESNET101, as below but for SFL."""
+SMALL_RESNET101 = {
+    "sfl": {**RATES, **_cuts([1]), **MOMENTA},
+    "multihop": _cuts([7], [10], [22], [28]),
+    "locsfl": {**SHARES, **_cuts([7], [13])},
+    "dtfl": {**SHARES, **_cuts([4, 16], [7, 13, 28])},
+    "dtfl-contended": {**SHARES, **_cuts([10, 22], [13, 28])},
+    "aa-hsfl-ll": {**SHARES, **_cuts([16], [22])},
+}
+
 FINE_ALEXNET = {
     "sfl": {**RATES, **_cuts([4], [5], [6])},
     "multihop": {**RATES, **_cuts([4], [5], [6])},
@@ -100,11 +120,13 @@ def _tunings() -> dict[str, Tuning]:
     terms: dict[str, tuple[float, int, Mapping[str, Values]]] = {
         "settings-vgg11": (0.65, 24, VGG11),
         "settings-resnet101": (0.45, 24, RESNET101),
+        "settings-small-vgg19": (0.85, 60, SMALL_VGG19),
+        "settings-small-resnet101": (0.45, 24, SMALL_RESNET101),
         "settings-fine-alexnet": (0.94, 16, FINE_ALEXNET),
         "settings-fine-vgg11": (0.70, 48, FINE_VGG11),
         "settings-fine-vgg19": (0.85, 60, FINE_VGG19),
     }
-    studies = (*free.STUDIES.values(), *fine.STUDIES.values())
+    studies = (*free.STUDIES.values(), *small.STUDIES.values(), *fine.STUDIES.values())
     return {str(one.tuning): Tuning(one, *terms[str(one.tuning)]) for one in studies}
 
 
