@@ -16,6 +16,18 @@ def test_the_quick_benchmark_runs_and_finds_what_must_not_change():
     assert "paper's cuts, everything: problems 4" in result.stdout
 
 
+def test_runs_repeat_beside_others():
+    command = "benchmarks/speed/repeat.py scenarios/demo.toml --rounds 1 --times 2 --others 1"
+    result = subprocess.run(
+        [sys.executable, *command.split(), "--threads", "1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stdout == "beside 1 others 0 of 1 runs differ\n", result.stderr
+
+
 def test_the_table_about_momentum_follows_from_its_runs():
     folder = ROOT / "benchmarks/momentum"
     spec = importlib.util.spec_from_file_location("momentum", folder / "run.py")
