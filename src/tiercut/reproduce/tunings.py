@@ -75,14 +75,14 @@ SMALL_VGG19 = {
     "multihop": _cuts([6], [8], [10], [12]),
     "locsfl": {**SHARES, **_cuts([5], [7])},
     "dtfl": {**SHARES, **_cuts([4, 8], [6, 8, 10])},
-    "dtfl-contended": {**SHARES, **_cuts([4, 6], [6, 8])},
+    "dtfl-contended": {**SHARES, **_cuts([4, 8], [6, 8])},
     "aa-hsfl-ll": {**SHARES, **_cuts([7], [8])},
 }
 """At 3e-4, which is the better one of FINE_VGG11 and of RESNET101, as below but for SFL."""
 SMALL_RESNET101 = {
     "sfl": {**RATES, **_cuts([1]), **MOMENTA},
     "multihop": _cuts([7], [10], [22], [28]),
-    "locsfl": {**SHARES, **_cuts([7], [13])},
+    "locsfl": {**SHARES, **_cuts([10], [16])},
     "dtfl": {**SHARES, **_cuts([4, 16], [7, 13, 28])},
     "dtfl-contended": {**SHARES, **_cuts([10, 22], [13, 28])},
     "aa-hsfl-ll": {**SHARES, **_cuts([16], [22])},
