@@ -44,8 +44,12 @@ def test_json_tells_what_was_written_and_found(as_json, results, tmp_path):
     assert told["notes"] == []
 
 
-def test_an_interrupted_comparison_is_reported_as_far_as_it_got(as_json, results):
-    (results / "summary.json").unlink()
+@pytest.mark.parametrize("left", [None, {"schemes": {}, "gains": []}])
+def test_an_interrupted_comparison_is_reported_as_far_as_it_got(as_json, results, left):
+    """There is no summary yet, or one from before runs went on."""
+    path = results / "summary.json"
+    summary = json.loads(path.read_text())
+    path.unlink() if left is None else path.write_text(json.dumps(summary | left))
     rounds = results / "sfl" / "seed-1" / "rounds.jsonl"
     rounds.write_text(rounds.read_text().splitlines()[0] + "\ntorn")
     shutil.rmtree(results / "aa-hsfl-ll" / "seed-1")
