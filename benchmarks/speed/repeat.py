@@ -25,7 +25,9 @@ def train(scenario: str, rounds: int, more: list[str], folder: Path) -> list[dic
     """A run's records, less what is measured."""
     command = [sys.executable, "-m", "tiercut", "train", scenario, "--rounds", str(rounds)]
     command += [*more, "-o", str(folder), "--overwrite"]
-    subprocess.run(command, check=True, capture_output=True)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        sys.exit(f"{' '.join(command[1:])}\n{result.stderr}")
     lines = (folder / "rounds.jsonl").read_text().splitlines()
     return [
         {key: value for key, value in json.loads(line).items() if key not in MEASURED}

@@ -10,12 +10,11 @@ from tiercut.compare.comparison import Comparison
 from tiercut.errors import InputError
 from tiercut.measure.tuning import read_best
 from tiercut.models.profile import shipped_profile
-from tiercut.reproduce import tables
+from tiercut.reproduce import fine, tables
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.catalogue import STUDIES, choose
 from tiercut.reproduce.figures_4_to_7 import MODELS, RATES, TUNED, TUNED_NUMBERS, targets_of
 from tiercut.reproduce.fine import FINE
-from tiercut.reproduce.fine import NUMBERS as FINE_NUMBERS
 from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.paper_curves import MOMENTS, PRINTED, RISES, TABLE_III
@@ -148,9 +147,8 @@ def test_small_is_free_with_small_batches(number, other, more):
     assert study.tuning == f"settings-small-{study.model}"
 
 
-@pytest.mark.parametrize("number", FINE_NUMBERS)
-def test_fine_takes_smaller_steps_and_every_contender_is_tuned(number):
-    study = STUDIES[f"figure-{number}{FINE}"]
+@pytest.mark.parametrize("study", [*fine.STUDIES.values(), fine.TRIED], ids=lambda one: one.model)
+def test_fine_takes_smaller_steps_and_every_contender_is_tuned(study):
     found = differing(
         *(read_study(SCENARIOS, f"{kind}-{study.model}") for kind in ("best", "fine"))
     )

@@ -169,17 +169,18 @@ def _train(wanted: Wanted, results: Path, terms: Terms) -> tuple[str, ...]:
 
 def _draw(study: Study, folder: Path, data_dir: Path | None) -> None:
     """The study's figures, and the page about its runs."""
-    from tiercut.cli.report import fleet_after, summary_of, who_has_what
+    from tiercut.cli.report import fleet_after, who_has_what
     from tiercut.documents import write_text
     from tiercut.measure.summary import write_summary
     from tiercut.report.curves import plot_curves
     from tiercut.report.page.build import build_page
     from tiercut.report.page.content import gather
+    from tiercut.report.summary import summary_from_dict
     from tiercut.reproduce.trained import RESULTS, picture_of
 
     results = folder / RESULTS
-    write_summary(results)  # of runs that were killed nobody has written one
-    summary = summary_of(results)
+    # Anew, since of runs that were killed nobody has written one.
+    summary = summary_from_dict(write_summary(results), str(results))
     for axis in study.axes:
         plot_curves(summary, folder / picture_of(axis), axis)
     content = gather(results, summary, fleet_after, lambda one: who_has_what(one, data_dir))

@@ -20,7 +20,7 @@ With training:
     swift, brisk     figures 6 and 7 with shorter rounds
     free             figures 5 and 7 with every scheme freely tuned
     small            figures 6 and 7 so, with small batches
-    fine             figures 4 to 6 so, and with a server that sees a share
+    fine             figures 4 and 5 so, and with a server that sees a share
     tunings          the settings that it is tuned over
     lean             figures 4 to 7 with the fewest bytes
     readings         what is read off the runs of a contender

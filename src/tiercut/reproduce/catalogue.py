@@ -8,44 +8,27 @@ from pathlib import Path
 
 from tiercut.errors import InputError, nearest
 from tiercut.reproduce import (
-    brisk,
+    contest,
     figure_2,
-    figures_4_to_7,
     figures_8_and_9,
-    fine,
-    free,
     gains,
     gains_network,
-    lean,
     least,
-    small,
-    swift,
     table_iii,
     table_vi,
     tables,
 )
-from tiercut.reproduce.brisk import BRISK
+from tiercut.reproduce.contest import VERSIONS
 from tiercut.reproduce.figures_4_to_7 import TUNED
-from tiercut.reproduce.fine import FINE
-from tiercut.reproduce.free import FREE
-from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.results import Table
-from tiercut.reproduce.small import SMALL
 from tiercut.reproduce.study import Study
-from tiercut.reproduce.swift import SWIFT
 from tiercut.reproduce.tables import Maker
 from tiercut.reproduce.tunings import TUNINGS, Tuning
 
 ALL = "all"
 STUDIES: dict[str, Study] = {
     **figure_2.STUDIES,
-    **figures_4_to_7.STUDIES,
-    **swift.STUDIES,
-    **brisk.STUDIES,
-    **free.STUDIES,
-    **small.STUDIES,
-    **fine.STUDIES,
-    **lean.STUDIES,
+    **contest.STUDIES,
     **figures_8_and_9.STUDIES,
     **table_vi.STUDIES,
 }
@@ -57,8 +40,6 @@ FROM_STUDIES: dict[str, Callable[[Path], Table]] = {
     least.NAME: least.make,
 }
 """What is made from the folder of studies."""
-BEYOND = (TUNED, SWIFT, BRISK, FREE, SMALL, FINE, LEAN)
-"""How versions of figures end that the paper does not have."""
 PARTS = ("figure-2", "table-vi")
 """Names that stand for a study of each of several models."""
 
@@ -79,7 +60,7 @@ def choose(name: str, *, tuned: bool = False) -> Choice:
     if tuned:
         return Choice({}, {_tuned(name): STUDIES[_tuned(name)]}, {})
     if name == ALL:
-        usual = {key: study for key, study in STUDIES.items() if not key.endswith(BEYOND)}
+        usual = {key: study for key, study in STUDIES.items() if not key.endswith(VERSIONS)}
         return Choice(tables.TABLES, usual, FROM_STUDIES)
     parts = [key for key in STUDIES if name in PARTS and key.startswith(f"{name}-")]
     known = [*tables.TABLES, *FROM_STUDIES, *PARTS, *STUDIES, *TUNINGS, ALL]

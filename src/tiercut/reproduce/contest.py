@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tiercut.errors import InputError
 from tiercut.measure.results import Results
+from tiercut.reproduce import brisk, figures_4_to_7, fine, free, lean, small, swift
 from tiercut.reproduce.brisk import BRISK
 from tiercut.reproduce.figures_4_to_7 import AA, BEST, MODELS, TUNED
 from tiercut.reproduce.fine import FINE
@@ -16,9 +17,21 @@ from tiercut.reproduce.free import FREE
 from tiercut.reproduce.lean import LEAN
 from tiercut.reproduce.savings import RIVALS, Cost, cost_to
 from tiercut.reproduce.small import SMALL
+from tiercut.reproduce.study import Study
 from tiercut.reproduce.swift import SWIFT
 
 VERSIONS = (TUNED, SWIFT, BRISK, FREE, SMALL, FINE, LEAN)
+"""How those of a figure end that the paper does not have."""
+STUDIES: dict[str, Study] = {
+    **figures_4_to_7.STUDIES,
+    **swift.STUDIES,
+    **brisk.STUDIES,
+    **free.STUDIES,
+    **small.STUDIES,
+    **fine.STUDIES,
+    **lean.STUDIES,
+}
+"""Not every version is there of every figure."""
 OURS = (AA, BEST)
 
 Reader = Callable[[Path], Results | None]
@@ -69,7 +82,7 @@ class Figure:
 
 
 def figures_in(folder: Path, read: Reader) -> list[Figure]:
-    """Figures 4 to 7, with or without runs, of which one at least has some."""
+    """Figures 4 to 7, with or without runs; one at least was trained as published."""
     figures = [Figure(number, folder, read) for number in MODELS]
     if all(one.published is None for one in figures):
         raise InputError(

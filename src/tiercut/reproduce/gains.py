@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiercut.measure.results import Results
-from tiercut.reproduce import figures_4_to_7, fine, free, lean, small, swift
 from tiercut.reproduce.contest import (
+    STUDIES,
     Figure,
     Reader,
     Way,
@@ -66,21 +66,14 @@ class Kind:
     """The versions of a figure in which rivals are at their best; one of them has to be there."""
 
 
-AT_BEST = (TUNED, SWIFT, FREE, SMALL, FINE)
+FREELY_TUNED = (FREE, SMALL, FINE)
+"""In these every rival has the cut and the options that suit it best."""
+AT_BEST = (TUNED, SWIFT, *FREELY_TUNED)
 KINDS = {
     "delay": Kind("delay", "delay", lambda paper: paper.delay, AT_BEST),
     "traffic": Kind("traffic", "traffic", lambda paper: paper.overhead, (LEAN,)),
     "traffic of the fastest": Kind("traffic", "delay", lambda paper: paper.overhead, AT_BEST),
 }
-KNOWN = {
-    *figures_4_to_7.STUDIES,
-    *swift.STUDIES,
-    *free.STUDIES,
-    *small.STUDIES,
-    *fine.STUDIES,
-    *lean.STUDIES,
-}
-"""Not every version is there of every figure."""
 NOBODY: tuple[Cell, Cell] = (None, None)
 """The gain over rivals at their best, and who they are, where none is there."""
 COLUMNS = (
@@ -174,12 +167,24 @@ def _missing(figures: Iterable[Figure], kinds: Iterable[str]) -> list[str]:
             sentences.append(f"{TITLES[figure.model]} is missing: no {name}.")
         else:
             sentences += _needs(figure, [kind for kind in kinds if not _has_best(figure, kind)])
+            sentences += _half_tuned(figure)
             sentences += [
                 _unfinished(f"figure-{figure.number}{version}", results)
                 for version, results in figure.beyond.items()
                 if not all(one.is_complete for one in results.contenders)
             ]
     return sentences
+
+
+def _half_tuned(figure: Figure) -> list[str]:
+    """Where rivals have our options and nobody has looked for their best cut."""
+    if not figure.beyond or any(version in figure.beyond for version in FREELY_TUNED):
+        return []
+    return [
+        f"{TITLES[figure.model]}: rivals have our options here, at the cut of their fastest round,"
+        f" and may do better at their best one; that needs"
+        f" {' or '.join(_commands(figure, FREELY_TUNED))}."
+    ]
 
 
 def _needs(figure: Figure, kinds: Iterable[str]) -> list[str]:
@@ -197,7 +202,7 @@ def _needs(figure: Figure, kinds: Iterable[str]) -> list[str]:
 
 def _commands(figure: Figure, versions: Iterable[str]) -> list[str]:
     names = [f"figure-{figure.number}{version}" for version in versions]
-    return [f"`tiercut reproduce {name}`" for name in names if name in KNOWN]
+    return [f"`tiercut reproduce {name}`" for name in names if name in STUDIES]
 
 
 def _unfinished(name: str, results: Results) -> str:

@@ -1,7 +1,7 @@
 """Figures 6 and 7 in small batches: four times as many steps, and models that meet more often.
 
-By the paper's equations a batch of 8 takes a quarter of the time of one of 32. Deep models cut late
-enough for their server need much of every batch there, so that its share is tuned too.
+By the paper's equations a batch of 8 takes a quarter of the time of one of 32. From a quarter of
+every batch (see fine.py) the server of VGG-19 learned too little, so that its share is tuned.
 """
 
 from __future__ import annotations
